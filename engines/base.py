@@ -1,0 +1,175 @@
+"""What every engine is to the rest of the house: one small interface, and what it answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, ClassVar, Literal, Self
+
+from bothends.engines.guard import Rejection, check_read_only
+
+__all__ = ["Engine", "Fingerprint", "Limits", "Outcome", "OutcomeStatus"]
+
+OutcomeStatus = Literal["ok", "failed", "timeout", "rejected"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one query may take.
+
+    Attributes:
+        timeout_s: Seconds after which the query is stopped inside the engine.
+        max_rows: Rows that are kept at most; the others are counted and dropped.
+    """
+
+    timeout_s: float = 300.0
+    max_rows: int = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one query.
+
+    Attributes:
+        status: `ok` (executed), `failed` (the engine refused it or broke), `timeout`, or
+            `rejected` (by the read-only guard, before it reached the engine).
+        columns: Column names by position; names may repeat.
+        types: The engine's own type name of each column, lower case.
+        rows: At most `Limits.max_rows` rows, columns by position, as plain Python values
+            (None, bool, int, float, Decimal, str, bytes, date, datetime, list, dict).
+        row_count: The true number of rows, or None where the query did not execute.
+        truncated: Whether `rows` holds fewer rows than `row_count`.
+        seconds: Wall time in the engine, from submission until the last row was received.
+        error: The engine's message or the guard's reason, shortened; None where ok.
+    """
+
+    status: OutcomeStatus
+    columns: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = ()
+    row_count: int | None = None
+    truncated: bool = False
+    seconds: float = 0.0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What a query ran on; two equal fingerprints mean comparable timings on equal hardware.
+
+    Attributes:
+        engine: The engine's name, such as `spark`.
+        version: The engine's own version.
+        catalog_digest: A short hash of the tables' names and DDL.
+        data: Where the data lies or which server holds it, without secrets.
+        scale_factor: The scale factor of the data, or None.
+        settings: The engine's settings that bear on results or timings.
+    """
+
+    engine: str
+    version: str
+    catalog_digest: str
+    data: str
+    scale_factor: float | None
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+class Engine(ABC):
+    """A SQL engine over one catalog, read-only.
+
+    An engine is used by one thread at a time and closed after use (it is a context manager).
+    Subclasses implement the abstract methods; `execute` and `explain` put the read-only guard
+    before them, so that no statement reaches an engine unread.
+
+    Attributes:
+        name: The engine's registered name.
+        dialect: The sqlglot dialect that it speaks.
+        title: What a person calls it, as told to the model in the prompt, such as `Spark SQL`.
+    """
+
+    name: ClassVar[str]
+    dialect: ClassVar[str]
+    title: ClassVar[str]
+
+    @abstractmethod
+    def list_tables(self) -> tuple[str, ...]:
+        """Return the names of the catalog's tables and views, sorted."""
+
+    @abstractmethod
+    def ddl(self, table: str) -> str:
+        """Return the engine's own DDL for a table.
+
+        Raises:
+            UnknownTableError: If the catalog does not hold it.
+        """
+
+    @abstractmethod
+    def sample(self, table: str, rows: int) -> Outcome:
+        """Return the first rows of a table, in no particular order.
+
+        Raises:
+            UnknownTableError: If the catalog does not hold it.
+        """
+
+    @abstractmethod
+    def fingerprint(self) -> Fingerprint:
+        """Return what queries run on here."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free what the engine holds; idempotent."""
+
+    @abstractmethod
+    def _execute(self, sql: str, limits: Limits) -> Outcome:
+        """Run an admitted statement to completion; never raises for a fault of the query."""
+
+    @abstractmethod
+    def _explain(self, sql: str) -> Outcome:
+        """Return the plan of an admitted statement as one text cell; never runs it."""
+
+    def execute(self, sql: str, limits: Limits | None = None) -> Outcome:
+        """Run one reading statement to completion.
+
+        Args:
+            sql: The statement, in the engine's dialect.
+            limits: Time and rows that it may take.
+
+        Returns:
+            The outcome; a fault of the query is a status, never an exception.
+        """
+        rejection = check_read_only(sql, self.dialect)
+        if rejection is not None:
+            return _rejected(rejection)
+        return self._execute(sql, limits or Limits())
+
+    def explain(self, sql: str) -> Outcome:
+        """Plan one reading statement without running it.
+
+        Args:
+            sql: The statement, in the engine's dialect.
+
+        Returns:
+            `ok` with the plan as the only cell, or what is wrong with the statement.
+        """
+        rejection = check_read_only(sql, self.dialect)
+        if rejection is not None:
+            return _rejected(rejection)
+        return self._explain(sql)
+
+    def __enter__(self) -> Self:
+        """Return the engine itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the engine."""
+        self.close()
+
+
+def _rejected(rejection: Rejection) -> Outcome:
+    return Outcome(status="rejected", error=rejection.reason)

@@ -1,0 +1,1 @@
+"""Tables and reports: pure functions of a run directory."""

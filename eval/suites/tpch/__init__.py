@@ -1,0 +1,1 @@
+"""TPC-H: 22 questions with gold."""

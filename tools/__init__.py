@@ -1,0 +1,1 @@
+"""Floor 2: the four tools, built over an engine."""

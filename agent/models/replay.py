@@ -1,0 +1,133 @@
+"""A model that answers from a recording, with the tokens and seconds that were recorded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import PrivateAttr
+
+from bothends.agent.models.base import Case, Model
+from bothends.agent.models.pricing import stated_pricing
+from bothends.agent.models.recording import RecordedCall, RecordingHeader, read_recording
+from bothends.infra.errors import ReplayError
+from bothends.infra.prices import MachinePricing, NoPricing, Pricing, TokenPricing
+
+if TYPE_CHECKING:
+    from bothends.agent.models.spec import ModelSpec
+    from bothends.infra.prices import PriceBook
+
+__all__ = ["ReplayChatModel", "load"]
+
+
+class ReplayChatModel(BaseChatModel):
+    """Gives the recorded replies of one trial, in their order and at once.
+
+    Each reply says in `response_metadata["bothends"]` that it is replayed and how many seconds
+    it took when it was recorded. One instance serves one trial, its controller and its checker.
+
+    Attributes:
+        model_name: What it is called in records.
+        calls: The recorded calls of the trial.
+    """
+
+    model_name: str
+    calls: tuple[RecordedCall, ...]
+
+    _next: int = PrivateAttr(default=0)
+    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+
+    @property
+    def _llm_type(self) -> str:
+        return "replay"
+
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        *,
+        tool_choice: str | None = None,  # noqa: ARG002 - the choice was made when it was recorded
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """Return the model as a controller with these tools."""
+        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],  # noqa: ARG002
+        stop: list[str] | None = None,  # noqa: ARG002
+        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002
+        **kwargs: Any,
+    ) -> ChatResult:
+        role = "controller" if kwargs.get("tools") else "checker"
+        with self._lock:
+            position, self._next = self._next, self._next + 1
+        if position >= len(self.calls) or self.calls[position].role != role:
+            raise ReplayError(
+                f"the conversation took another course than the recorded one at call {position}: "
+                "record it anew with these tools, this recipe and this data"
+            )
+        return ChatResult(generations=[ChatGeneration(message=_reply(self.calls[position]))])
+
+
+def _reply(call: RecordedCall) -> AIMessage:
+    said: dict[str, Any] = {"bothends": {"seconds": call.seconds, "replayed": True}}
+    if call.response_model:
+        said["model_name"] = call.response_model
+    if call.finish_reason:
+        said["finish_reason"] = call.finish_reason
+    return AIMessage(
+        call.text,
+        tool_calls=[{**made, "type": "tool_call"} for made in call.tool_calls],
+        invalid_tool_calls=[
+            {**made, "type": "invalid_tool_call"} for made in call.invalid_tool_calls
+        ],
+        usage_metadata=call.usage,
+        response_metadata=said,
+    )
+
+
+def load(spec: ModelSpec, prices: PriceBook) -> Model:
+    """Return the model of a recording.
+
+    Raises:
+        UsageError: If an option does not apply.
+        ReplayError: If the file is missing, no recording, or damaged.
+    """
+    spec.admit("label", "price_as", "machine")
+    recording = read_recording(Path(spec.model).expanduser())
+    header = recording.header
+
+    def chat(case: Case) -> BaseChatModel:
+        return ReplayChatModel(model_name=header.model, calls=recording.calls(case))
+
+    note = f" {header.note.rstrip('.')}." if header.note else ""
+    return Model(
+        spec=spec.text,
+        label=spec.options.label or f"{header.label} (replayed)",
+        kind="replay",
+        description=(
+            f"A recording, not a live model: {header.model}, served by {header.server}, recorded "
+            f"on {header.date} on {header.hardware}.{note}"
+        ),
+        pricing=stated_pricing(spec, prices) or _recorded_pricing(header),
+        text_calls=header.text_calls,
+        chat=chat,
+    )
+
+
+def _recorded_pricing(header: RecordingHeader) -> Pricing:
+    if header.price_as:
+        provider, _, model = header.price_as.partition(":")
+        return TokenPricing(provider, model)
+    if header.machine and header.usd_per_hour is not None:
+        return MachinePricing(header.machine, header.usd_per_hour)
+    return NoPricing("the recording names no price, and no machine or price_as was given")

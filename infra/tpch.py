@@ -107,10 +107,12 @@ def tpch_dataset(scale_factor: float, root: Path, *, generate: bool = True) -> D
             incomplete, unreadable, of another scale factor, or cannot be generated.
     """
     if not (math.isfinite(scale_factor) and scale_factor > 0):
-        raise DataError(f"scale factor {scale_factor:g} is not above 0; give one such as 0.01 or 1")
+        raise DataError(
+            f"scale factor {scale_factor:g} is not a number above 0; give 0.01 or 1, say"
+        )
     root = local_directory(root)
     if root.is_dir() and _PRIMARY_KEYS.keys() & find_tables(root).keys():
-        return _open(root, scale_factor)
+        return _open(root, scale_factor, "restore it, or name another directory")
     directory = root / "tpch" / f"sf{scale_factor:g}"
     if not directory.exists():
         if not generate:
@@ -119,20 +121,19 @@ def tpch_dataset(scale_factor: float, root: Path, *, generate: bool = True) -> D
                 "allow it to be generated, or give the directory that holds it"
             )
         _generate(directory, scale_factor)
-    return _open(directory, scale_factor)
+    return _open(directory, scale_factor, "delete that directory to have it generated again")
 
 
-def _open(directory: Path, scale_factor: float) -> Dataset:
+def _open(directory: Path, scale_factor: float, remedy: str) -> Dataset:
     found = find_tables(directory) if directory.is_dir() else {}
     missing = [table for table in _PRIMARY_KEYS if table not in found]
     if missing:
         raise DataError(
-            f"the TPC-H data in {directory} is incomplete: it lacks {', '.join(missing)}; "
-            "delete the directory to have it generated again, or add what is missing"
+            f"the TPC-H data in {directory} is incomplete, it lacks {', '.join(missing)}; {remedy}"
         )
     tables = {table: found[table] for table in _PRIMARY_KEYS}
     sizes = {table: size(path) for table, path in tables.items()}
-    _check_manifest(directory, scale_factor, sizes)
+    _check_manifest(directory, scale_factor, sizes, remedy)
     _check_rows(directory, scale_factor, sizes)
     return Dataset(
         name="tpch",
@@ -145,17 +146,16 @@ def _open(directory: Path, scale_factor: float) -> Dataset:
     )
 
 
-def _check_manifest(directory: Path, scale_factor: float, sizes: Mapping[str, TableSize]) -> None:
+def _check_manifest(
+    directory: Path, scale_factor: float, sizes: Mapping[str, TableSize], remedy: str
+) -> None:
     path = directory / _MANIFEST
     if not path.exists():  # data of the user's own has none
         return
     try:
         manifest = Manifest.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
-        raise DataError(
-            f"{path} cannot be read as a manifest; "
-            "delete the directory to have its data generated again"
-        ) from error
+        raise DataError(f"{path} cannot be read as a manifest; {remedy}") from error
     if manifest.scale_factor != scale_factor:
         raise DataError(
             f"the TPC-H data in {directory} is of scale factor {manifest.scale_factor:g}, "
@@ -168,7 +168,7 @@ def _check_manifest(directory: Path, scale_factor: float, sizes: Mapping[str, Ta
         if written.get(table) != now:
             raise DataError(
                 f"table {table} in {directory} is not as it was generated (its rows or bytes "
-                "differ from the manifest's); delete the directory to have it generated again"
+                f"differ from the manifest's); {remedy}"
             )
 
 

@@ -126,7 +126,7 @@ class AgentRun:
 
     Attributes:
         status: How it ended; the first four are the outcome of its `run_query`.
-        sql: The SQL that it ran (or wrote last, for `check_query`), or None.
+        sql: The SQL that it ran, or None where it ran none.
         outcome: What became of its `run_query`, or None where there was none.
         steps: Every LLM and tool call, in order of starting.
         seconds: End-to-end seconds, T_e2e: from the question to the outcome, retries included;

@@ -32,7 +32,9 @@ class MissingExtraError(BothendsError):
 
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
-        super().__init__(f"{what} is not installed. Install it with: pip install 'bothends[{extra}]'")
+        super().__init__(
+            f"{what} is not installed. Install it with: pip install 'bothends[{extra}]'"
+        )
 
 
 class DataError(BothendsError):

@@ -1,0 +1,182 @@
+"""The ReAct graph: a controller and its tools, which ends after the first `run_query`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+
+from langchain_core.language_models import LanguageModelInput
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import ToolCall as LangChainToolCall
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.tools import BaseTool
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.runtime import Runtime
+
+from bothends.agent.extract import extract_sql
+from bothends.agent.meter import ROLE, Meter
+from bothends.agent.record import ToolCall
+from bothends.agent.retry import RetryPolicy, call_with_retry
+from bothends.agent.textcalls import calls_from_text
+from bothends.engines import Outcome
+from bothends.infra.errors import ProviderError, ReplayError
+from bothends.tools import ToolReport
+
+if TYPE_CHECKING:
+    from langgraph.graph.state import CompiledStateGraph
+
+__all__ = ["Attempt", "Graph", "State", "build_graph"]
+
+_SHOWN_ERROR_CHARACTERS = 1000
+
+
+class State(TypedDict):
+    """The conversation."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What one run of the graph works with, and where it leaves its result.
+
+    Attributes:
+        controller: The controller, with the tools bound to it.
+        tools: The tools by name.
+        meter: The trial's meter.
+        retry: How provider faults are retried.
+        max_turns: Controller turns at most.
+        text_calls: Whether calls written as JSON in a reply's text are recognised.
+        run_answer_sql: Whether SQL in a final answer is run.
+        sql: The SQL that was run.
+        outcome: What became of it.
+        ignored_calls: Calls that stood after `run_query` in its turn.
+    """
+
+    controller: Runnable[LanguageModelInput, AIMessage]
+    tools: Mapping[str, BaseTool]
+    meter: Meter
+    retry: RetryPolicy
+    max_turns: int
+    text_calls: bool
+    run_answer_sql: bool
+    sql: str | None = None
+    outcome: Outcome | None = None
+    ignored_calls: int = 0
+
+
+if TYPE_CHECKING:
+    Graph = CompiledStateGraph[State, Attempt, State, State]
+
+
+def build_graph() -> Graph:
+    """Compile the graph; one serves any number of attempts, each with a context of its own."""
+    graph = StateGraph(State, context_schema=Attempt)
+    graph.add_node("controller", _controller)
+    graph.add_node("tools", _tools)
+    graph.add_edge(START, "controller")
+    graph.add_conditional_edges("controller", _after_controller, ["tools", END])
+    graph.add_conditional_edges("tools", _after_tools, ["controller", END])
+    return graph.compile()
+
+
+def _controller(state: State, runtime: Runtime[Attempt]) -> dict[str, Any]:
+    """Ask the controller for its next move."""
+    attempt = runtime.context
+    config = RunnableConfig(metadata={ROLE: "controller"})
+    reply = call_with_retry(
+        lambda: attempt.controller.invoke(state["messages"], config),
+        attempt.retry,
+        on_wait=lambda seconds, _: attempt.meter.waited(seconds),
+    )
+    reply, from_text = _with_all_calls(reply, attempt)
+    attempt.meter.called(
+        [ToolCall(name=call["name"], arguments=call["args"]) for call in reply.tool_calls]
+        + [ToolCall(name=call["name"] or "") for call in reply.invalid_tool_calls],
+        from_text=from_text,
+    )
+    return {"messages": [reply]}
+
+
+def _with_all_calls(reply: AIMessage, attempt: Attempt) -> tuple[AIMessage, int]:
+    """Add the calls that a reply makes in its text; return how many they were."""
+    if reply.tool_calls or reply.invalid_tool_calls:
+        return reply, 0
+    calls: Sequence[ToolCall] = ()
+    if attempt.text_calls:
+        calls = calls_from_text(reply.text, attempt.tools)
+    from_text = len(calls)
+    if not calls and attempt.run_answer_sql and (sql := extract_sql(reply.text)):
+        calls = (ToolCall(name="run_query", arguments={"sql": sql}),)
+    if not calls:
+        return reply, 0
+    made = [
+        LangChainToolCall(
+            name=call.name,
+            args=call.arguments,
+            id=f"text_{attempt.meter.turn}_{i}",
+            type="tool_call",
+        )
+        for i, call in enumerate(calls)
+    ]
+    return reply.model_copy(update={"tool_calls": made}), from_text
+
+
+def _tools(state: State, runtime: Runtime[Attempt]) -> dict[str, Any]:
+    """Make the calls in their order, up to the first `run_query`."""
+    attempt = runtime.context
+    reply = state["messages"][-1]
+    assert isinstance(reply, AIMessage)  # noqa: S101 - the edges lead here from the controller only
+    answers: list[AnyMessage] = [
+        _refuse(attempt, call["name"] or "", {}, call["id"], "the arguments are not valid JSON")
+        for call in reply.invalid_tool_calls
+    ]
+    for position, call in enumerate(reply.tool_calls):
+        tool = attempt.tools.get(call["name"])
+        if tool is None:
+            known = ", ".join(attempt.tools)
+            problem = f"there is no tool {call['name']!r}; the tools are: {known}"
+            answers.append(_refuse(attempt, call["name"], call["args"], call["id"], problem))
+            continue
+        message = _call(tool, call)
+        answers.append(message)
+        report = message.artifact
+        if isinstance(report, ToolReport) and report.outcome is not None:
+            attempt.sql, attempt.outcome = report.sql, report.outcome
+            attempt.ignored_calls = len(reply.tool_calls) - position - 1
+            break
+    attempt.meter.turn += 1
+    return {"messages": answers}
+
+
+def _call(tool: BaseTool, call: LangChainToolCall) -> ToolMessage:
+    try:
+        message = tool.invoke({**call, "type": "tool_call"})  # callbacks come by context
+    except (ProviderError, ReplayError):
+        raise  # the checker's model failed, which is no fault of the query
+    except Exception as error:  # a tool's error is an observation, not a crash
+        text = f"error: {type(error).__name__}: {error}"[:_SHOWN_ERROR_CHARACTERS]
+        return ToolMessage(text, tool_call_id=call["id"], name=tool.name, status="error")
+    assert isinstance(message, ToolMessage)  # noqa: S101 - what invoking with a call returns
+    return message
+
+
+def _refuse(
+    attempt: Attempt, name: str, arguments: dict[str, Any], call_id: str | None, problem: str
+) -> ToolMessage:
+    attempt.meter.refused(name, arguments, problem)
+    return ToolMessage(f"error: {problem}", tool_call_id=call_id or "", name=name, status="error")
+
+
+def _after_controller(state: State) -> str:
+    reply = state["messages"][-1]
+    assert isinstance(reply, AIMessage)  # noqa: S101 - the edge leaves the controller
+    return "tools" if reply.tool_calls or reply.invalid_tool_calls else END
+
+
+def _after_tools(_: State, runtime: Runtime[Attempt]) -> str:
+    attempt = runtime.context
+    done = attempt.outcome is not None or attempt.meter.turn >= attempt.max_turns
+    return END if done else "controller"

@@ -1,0 +1,63 @@
+"""What the controller and the checker are told. A change here changes what is measured."""
+
+from __future__ import annotations
+
+__all__ = ["checker_prompt", "controller_prompt"]
+
+_CONTROLLER = """\
+You are a data analyst. You answer a question about a database by writing one {title} query \
+and running it.
+
+Work with the tools, one step at a time:
+1. list_tables shows which tables exist.
+2. get_schema shows the columns of the tables that you need. Never guess a table or a column.
+{check}{last}. run_query runs your query. You can run only one query, once: its result is the \
+answer. Run it when you are sure of it.
+
+The query must only read. Return the columns that the question asks for, in the order it names \
+them, and no others. Follow every filter, ordering and limit that the question states.
+"""
+
+_CHECK_LINE = "3. check_query looks over the query that you have written, before you run it.\n"
+
+_CHECKER = """\
+Look over this {title} query for common mistakes:
+- NOT IN with a subquery that can return NULL
+- UNION where UNION ALL is meant
+- BETWEEN where one end should be left out
+- values of different types compared with one another
+- names that should be quoted, or are not spelt as in the schema
+- a function called with the wrong number of arguments, or one that {title} does not have
+- a cast to the wrong type
+- a join on the wrong columns, or one that is missing
+- columns in SELECT that are neither grouped nor aggregated
+
+```sql
+{sql}
+```
+
+If there is a mistake, write the corrected query. If there is none, write the query again \
+unchanged. Answer with the query alone, in a ```sql block.
+"""
+
+
+def controller_prompt(title: str, *, check: bool) -> str:
+    """Return the system prompt of the controller.
+
+    Args:
+        title: The engine's name for people, such as `Spark SQL`.
+        check: Whether `check_query` is among its tools.
+    """
+    return _CONTROLLER.format(
+        title=title, check=_CHECK_LINE if check else "", last=4 if check else 3
+    )
+
+
+def checker_prompt(title: str, sql: str) -> str:
+    """Return the checker's prompt for a query.
+
+    Args:
+        title: The engine's name for people.
+        sql: The query to look over.
+    """
+    return _CHECKER.format(title=title, sql=sql.strip())

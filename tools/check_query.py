@@ -1,0 +1,49 @@
+"""The tool that looks a query over before it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import BaseModel, Field
+
+from bothends.engines import Engine
+from bothends.tools.report import ToolReport
+
+__all__ = ["check_query_tool"]
+
+
+class _Arguments(BaseModel):
+    sql: str = Field(description="The query.")
+
+
+def check_query_tool(
+    engine: Engine, *, rewrite: Callable[[str], str] | None, explain: bool
+) -> BaseTool:
+    """Return the `check_query` tool.
+
+    Args:
+        engine: The engine whose EXPLAIN is asked.
+        rewrite: A checker LLM: takes the query, returns it corrected or unchanged. None for none.
+        explain: Whether the engine's EXPLAIN is asked as well.
+    """
+
+    def check_query(sql: str) -> tuple[str, ToolReport]:
+        checked = rewrite(sql) if rewrite else sql
+        lines = [checked] if rewrite else []
+        if not explain:
+            return checked, ToolReport(sql=sql)
+        plan = engine.explain(checked)
+        if plan.status == "ok":
+            lines.append("The engine accepts the query.")
+        else:
+            lines.append(f"The engine refuses the query: {plan.error}")
+        return "\n\n".join(lines), ToolReport(engine_s=plan.seconds, sql=sql, error=plan.error)
+
+    return StructuredTool.from_function(
+        check_query,
+        name="check_query",
+        description="Check a query for mistakes before running it. Returns the query to run.",
+        args_schema=_Arguments,
+        response_format="content_and_artifact",
+    )

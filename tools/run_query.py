@@ -1,0 +1,42 @@
+"""The tool that runs the query, once, to completion."""
+
+from __future__ import annotations
+
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import BaseModel, Field
+
+from bothends.engines import Engine, Limits
+from bothends.tools.report import ToolReport
+from bothends.tools.text import rows_as_text
+
+__all__ = ["run_query_tool"]
+
+_SHOWN_ROWS = 20
+
+
+class _Arguments(BaseModel):
+    sql: str = Field(description="The query. It must only read.")
+
+
+def run_query_tool(engine: Engine, limits: Limits) -> BaseTool:
+    """Return the `run_query` tool over an engine.
+
+    Args:
+        engine: The engine.
+        limits: Time and rows that the query may take.
+    """
+
+    def run_query(sql: str) -> tuple[str, ToolReport]:
+        outcome = engine.execute(sql, limits)
+        report = ToolReport(engine_s=outcome.seconds, error=outcome.error, sql=sql, outcome=outcome)
+        if outcome.status != "ok":
+            return f"{outcome.status}: {outcome.error}", report
+        return rows_as_text(outcome, _SHOWN_ROWS), report
+
+    return StructuredTool.from_function(
+        run_query,
+        name="run_query",
+        description="Run the query and return its rows. This ends the task.",
+        args_schema=_Arguments,
+        response_format="content_and_artifact",
+    )

@@ -1,0 +1,30 @@
+"""Rows as text that a model, or a person, can read."""
+
+from __future__ import annotations
+
+from bothends.engines import Outcome
+
+__all__ = ["as_cell", "rows_as_text"]
+
+_CELL_CHARACTERS = 100
+
+
+def as_cell(value: object) -> str:
+    """Return a value as one line of at most 100 characters; NULL for None."""
+    text = "NULL" if value is None else " ".join(str(value).split())
+    return text if len(text) <= _CELL_CHARACTERS else text[: _CELL_CHARACTERS - 1] + "…"
+
+
+def rows_as_text(outcome: Outcome, limit: int) -> str:
+    """Return the first rows as tab-separated lines under a header.
+
+    Args:
+        outcome: An executed query.
+        limit: Rows that are shown at most.
+    """
+    lines = ["\t".join(outcome.columns)]
+    lines += ["\t".join(as_cell(value) for value in row) for row in outcome.rows[:limit]]
+    hidden = (outcome.row_count or 0) - min(limit, len(outcome.rows))
+    if hidden > 0:
+        lines.append(f"... and {hidden:,} more rows")
+    return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -146,9 +147,15 @@ def _is_transient(error: BaseException) -> bool:
         return False
     status = _status(error)
     if status is not None:
-        wants_credit = any(phrase in str(error) for phrase in _OUT_OF_CREDIT)
-        return (status in _TRANSIENT_STATUSES or status >= 500) and not wants_credit
+        may_pass = status in _TRANSIENT_STATUSES or status >= 500
+        return may_pass and not _mentions(error, _OUT_OF_CREDIT)
     return any(kind.__name__ in _TRANSIENT_CLASSES for kind in type(error).__mro__)
+
+
+def _mentions(error: BaseException, phrases: tuple[str, ...]) -> bool:
+    """Whether one of these phrases stands in an error's message or in the body it came with."""
+    said = f"{error} {getattr(error, 'body', '')}".lower()
+    return any(phrase in said for phrase in phrases)
 
 
 def _retry_after_s(error: BaseException) -> float | None:
@@ -158,10 +165,8 @@ def _retry_after_s(error: BaseException) -> float | None:
         given = headers.get("retry-after") or headers.get("Retry-After")
         if not given:
             continue
-        try:
-            return max(0.0, float(given))
-        except ValueError:
-            pass
+        if re.fullmatch(r"\d+(\.\d+)?", given):
+            return float(given)
         try:
             until = parsedate_to_datetime(given)
         except ValueError:
@@ -176,23 +181,24 @@ def _explain(error: Exception, attempts: int) -> str:
     """Say in a sentence what the provider did, and what to do next."""
     status = _status(error)
     said = redact(" ".join(str(error).split()))[:_ERROR_CHARACTERS]
-    lowered = said.lower()
     if status in {401, 403}:
         variable = next(
             (_VARIABLES[root] for link in _chain(error) if (root := _package(link)) in _VARIABLES),
             "the provider's variable",
         )
         return f"the provider refused the key ({status}); check {variable}: {said}"
-    if any(phrase in lowered for phrase in _TOO_LONG):
+    if _mentions(error, _TOO_LONG):
         return f"the conversation is longer than the model's context window: {said}"
-    if any(phrase in lowered for phrase in _OUT_OF_CREDIT):
+    if _mentions(error, _OUT_OF_CREDIT):
         return f"the account at the provider has no credit left: {said}"
     if status == 404:
         return f"the provider knows no such model or address (404); check its name: {said}"
     if _is_transient(error):
         cause = "cannot be reached" if status is None else f"kept failing ({status})"
         times = "1 attempt" if attempts == 1 else f"{attempts} attempts"
-        return f"the provider {cause}; gave up after {times}: {said}"
+        wait_s = _retry_after_s(error)
+        asked = f" (it asked to wait {wait_s:.0f} s)" if wait_s else ""
+        return f"the provider {cause}; gave up after {times}{asked}: {said}"
     if status is not None:
         return f"the provider refused the request ({status}): {said}"
     return f"the model's client failed with {type(error).__name__}: {said}"

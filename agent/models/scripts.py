@@ -51,7 +51,7 @@ class Script:
 
 
 def tables_of(gold: str, dialect: str) -> tuple[str, ...]:
-    """Return the tables that a query reads, in order of appearance, its CTEs left out."""
+    """Return the tables that a query reads, those of inner queries first, its CTEs left out."""
     sources = (
         source
         for scope in traverse_scope(_parse(gold, dialect))
@@ -90,25 +90,20 @@ def _extra_column(gold: str, _dialect: str) -> str:
 
 
 def _missing_column(gold: str, dialect: str) -> str:
-    query = _parse(gold, dialect)
-    if len(query.selects) == 1 and not query.is_star:
+    query = normalize_identifiers(_parse(gold, dialect), dialect=dialect)
+    if query.is_star:
+        raise UsageError("the script missing_column needs a gold that names its columns, not *")
+    if len(query.selects) == 1:
         return f"SELECT 'wrong' AS wrong\nFROM (\n{gold}\n) AS g"
-    query = normalize_identifiers(query, dialect=dialect)
-    if any(not name for name in query.named_selects):
+    if not all(isinstance(column, exp.Alias | exp.Column) for column in query.selects):
         # What an engine calls an expression without an alias is its own affair: give it one.
-        leftmost = query
-        while isinstance(leftmost, exp.SetOperation):
-            leftmost = leftmost.left
-        for position, column in enumerate(list(leftmost.selects)):
-            if not column.output_name:
-                column.replace(exp.alias_(column.copy(), f"column_{position + 1}"))
+        for position, column in enumerate(list(query.selects), start=1):
+            if not isinstance(column, exp.Alias | exp.Column):
+                column.replace(exp.alias_(column.copy(), f"column_{position}"))
         gold = query.sql(dialect)
-    names = query.named_selects
-    if query.is_star or len(set(names)) < len(names):
-        raise UsageError(
-            "the script missing_column needs a gold whose columns have names of their own: "
-            "SELECT * and repeated names will not do"
-        )
+    names = [column.output_name for column in query.selects]
+    if len(set(names)) < len(names):
+        raise UsageError("the script missing_column needs a gold whose column names differ")
     kept = (exp.to_identifier(name, quoted=True).sql(dialect) for name in names[:-1])
     return f"SELECT {', '.join(kept)}\nFROM (\n{gold}\n) AS g"
 

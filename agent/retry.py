@@ -197,7 +197,7 @@ def _explain(error: Exception, attempts: int) -> str:
         cause = "cannot be reached" if status is None else f"kept failing ({status})"
         times = "1 attempt" if attempts == 1 else f"{attempts} attempts"
         wait_s = _retry_after_s(error)
-        asked = f" (it asked to wait {wait_s:.0f} s)" if wait_s else ""
+        asked = f" (it asked to wait {wait_s:.0f} s)" if wait_s and wait_s >= 1 else ""
         return f"the provider {cause}; gave up after {times}{asked}: {said}"
     if status is not None:
         return f"the provider refused the request ({status}): {said}"

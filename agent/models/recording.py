@@ -48,7 +48,7 @@ class RecordingHeader(_Line):
     """What was recorded, and on what: the first line."""
 
     bothends_recording: Literal[1] = Field(1, description="The version of the file's shape.")
-    model: str = Field(description="The model as it was named.")
+    model: str = Field(description="The model as it was named, without its server's address.")
     label: str = Field(description="Its name in tables.")
     server: str = Field(description="What served it, in words; without a host's name.")
     hardware: str = Field(description="The machine that served it, or that called it if hosted.")
@@ -226,7 +226,7 @@ def make_header(
     priced = model.pricing
     by_machine = priced if isinstance(priced, MachinePricing) else None
     return RecordingHeader(
-        model=model.spec,
+        model=_without_address(model.spec),
         label=model.label,
         server=server or model.description.rstrip("."),
         hardware=describe_hardware(),
@@ -275,6 +275,13 @@ def recorded_questions(path: Path) -> tuple[str, ...]:
 def question_digest(text: str) -> str:
     """Return the SHA-256 of a question's text, by which a recording knows it again."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _without_address(spec: str) -> str:
+    """Drop the option that says where a model is served: recordings are published."""
+    name, _, query = spec.partition("?")
+    kept = [option for option in query.split("&") if option and not option.startswith("base_url=")]
+    return "?".join([name, *(["&".join(kept)] if kept else [])])
 
 
 def _read_header(path: Path) -> RecordingHeader:

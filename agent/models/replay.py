@@ -109,13 +109,14 @@ def load(spec: ModelSpec, prices: PriceBook) -> Model:
     def chat(case: Case) -> BaseChatModel:
         return ReplayChatModel(model_name=header.model, calls=recording.calls(case))
 
+    name = header.model.partition("?")[0]
     note = f" {header.note.rstrip('.')}." if header.note else ""
     return Model(
         spec=spec.text,
         label=spec.options.label or f"{header.label} (replayed)",
         kind="replay",
         description=(
-            f"A recording, not a live model: {header.model}, served by {header.server}, recorded "
+            f"A recording, not a live model: {name}, served by {header.server}, recorded "
             f"on {header.date} on {header.hardware}.{note}"
         ),
         pricing=stated_pricing(spec, prices) or _recorded_pricing(header),

@@ -350,3 +350,18 @@ def test_says_that_it_is_a_recording(prices: PriceBook, tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match="takes no option"):
         load_model(f"replay:{tmp_path / 'r'}?temperature=0", prices=prices)
+
+
+@pytest.mark.parametrize(
+    ("spec", "recorded"),
+    [
+        ("openai:small", "openai:small"),
+        ("openai:small?base_url=http://10.1.2.3:8000/v1", "openai:small"),
+        ("openai:small?seed=1&base_url=http://10.1.2.3/v1&top_p=1", "openai:small?seed=1&top_p=1"),
+    ],
+)
+def test_an_address_is_not_recorded(spec: str, recorded: str, telling: Telling) -> None:
+    model = replace(telling([]), spec=spec)
+    made = make_header(model, suite="shop", engine="sqlite", scale_factor=None, recipe="react")
+    assert made.model == recorded
+    assert "10.1.2.3" not in made.model_dump_json()

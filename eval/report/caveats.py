@@ -1,0 +1,82 @@
+"""What a reader must know before relying on the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bothends.eval.record import Trial
+from bothends.eval.report.source import ReportInput, contenders, groups
+from bothends.eval.report.words import join, plural, titles, unpriced
+
+__all__ = ["FEW_REPLICAS", "caveats"]
+
+FEW_REPLICAS = 5
+"""Below this many replicas a report warns of chance."""
+
+
+def caveats(source: ReportInput) -> list[str]:
+    """Return the caveats that apply to a run, a sentence or two each."""
+    return [*_unfinished(source), *_bases(source), *_excluded(source.trials), *_few(source)]
+
+
+def _unfinished(source: ReportInput) -> Iterable[str]:
+    expected = len(source.models) * len(source.questions) * source.replicas
+    if len(source.trials) < expected:
+        yield f"The run is not finished: {len(source.trials):,} of {expected:,} trials are in."
+
+
+def _bases(source: ReportInput) -> Iterable[str]:
+    found = groups(source)
+    scripts = [group for group in found if group.model.kind == "scripted"]
+    if scripts:
+        one = len(scripts) == 1
+        names = join([group.name for group in scripts])
+        compared = any(group in contenders(found) for group in scripts)
+        yield (
+            f"{names} {'is a script that is' if one else 'are scripts that are'} told the SQL: "
+            f"{'it calibrates' if one else 'they calibrate'} the instrument and "
+            f"{'says' if one else 'say'} nothing of a model"
+            f"{'' if compared else ', and the comparison leaves them out'}."
+        )
+    replayed = [group for group in found if group.summary.replayed]
+    if replayed:
+        yield (
+            f"{titles(replayed)}: replayed from a recording, whose seconds and tokens are counted "
+            "in place of this machine's."
+        )
+    estimated = [group for group in found if group.summary.estimated]
+    if estimated:
+        yield (
+            f"{titles(estimated)}: tokens were counted here with a tokenizer, not by a provider; "
+            "dollars by the token rest on that."
+        )
+    unknown = [g for g in found if g.summary.counted and g.summary.cost_usd.mean is None]
+    if unknown:
+        yield unpriced(unknown)
+
+
+def _excluded(trials: Iterable[Trial]) -> Iterable[str]:
+    trials = tuple(trials)
+    faults = sum(trial.status == "provider_error" for trial in trials)
+    if faults:
+        yield f"{plural(faults, 'trial')} left out of every figure: the model's provider failed."
+    lost = [trial.key.question_id for trial in trials if trial.status == "gold_failed"]
+    if lost:
+        yield (
+            f"{plural(len(lost), 'trial')} left out of every figure: gold failed on question "
+            f"{join(list(dict.fromkeys(lost)))}."
+        )
+    empty = [t.key.question_id for t in trials if t.verdict is not None and t.verdict.empty_gold]
+    if empty:
+        yield (
+            f"Gold has no rows on question {join(list(dict.fromkeys(empty)))}: a verdict there "
+            "proves little."
+        )
+
+
+def _few(source: ReportInput) -> Iterable[str]:
+    if source.trials and source.replicas < FEW_REPLICAS:
+        yield (
+            f"With {plural(source.replicas, 'replica')} of each question, small differences may "
+            "be chance."
+        )

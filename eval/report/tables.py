@@ -1,0 +1,266 @@
+"""The tables of a report: raw values with what they rest on; formatting is left to renderers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+
+from bothends.agent.record import STAGES
+from bothends.eval.metrics import Estimate
+from bothends.eval.report.outcomes import models, outcomes
+from bothends.eval.report.source import Group, ReportInput, contenders, groups
+from bothends.eval.report.table import MODEL, Basis, Cell, Column, Table, marked, name_cell
+from bothends.eval.report.words import plural
+
+__all__ = ["by_model", "by_question", "cost", "efficiency", "tables"]
+
+_EX = Column(
+    "ex", "EX", help="Share of scored trials whose result contains gold: mean(valid).", kind="rate"
+)
+_VES = Column(
+    "ves", "VES", help="mean(exact * T_gold / T_gen): speed of the query, where it is right."
+)
+_VES_STAR = Column(
+    "ves_star",
+    "VES*",
+    help="mean(valid * P * T_gold / T_e2e), equation 1: P is the share of its columns that gold "
+    "has, T_e2e the agent's whole time.",
+)
+_VCES = Column(
+    "vces_per_usd",
+    "VCES",
+    unit="per $",
+    help="mean(valid * P * (T_gold / T_e2e) / C_e2e), equation 3: efficiency for each dollar.",
+)
+_CVQ = Column(
+    "cvq_usd",
+    "CVQ",
+    unit="$",
+    help="Cost per valid query: mean(C_e2e) / EX. Undefined where no trial is valid.",
+)
+
+
+def tables(source: ReportInput) -> tuple[Table, ...]:
+    """Return every table, in reading order."""
+    builders: tuple[Callable[[ReportInput], Table], ...] = (
+        by_model,
+        efficiency,
+        cost,
+        by_question,
+        outcomes,
+        models,
+    )
+    return tuple(build(source) for build in builders)
+
+
+def by_model(source: ReportInput) -> Table:
+    """Accuracy, end-to-end seconds, and where they go."""
+    rows = []
+    for group in groups(source):
+        s = group.summary
+        e2e_s = s.e2e_s.mean
+        basis = Basis.of(group)
+        rates = (s.ex, s.ex_exact, s.ex_ordered, s.ex_set)
+        rows.append(
+            (
+                name_cell(group),
+                Cell(s.counted),
+                Cell(group.valid, marks=basis.results if group.valid else ()),
+                *(marked(rate.mean, basis.results) for rate in rates),
+                marked(e2e_s, basis.seconds),
+                marked(s.e2e_s.sd, basis.seconds),
+                *(marked(_percent(s.stage_s.get(stage), e2e_s), basis.seconds) for stage in STAGES),
+                marked(_percent(s.overhead_s, e2e_s), basis.seconds),
+            )
+        )
+    columns = (
+        MODEL,
+        Column(
+            "scored", "Scored", help="Trials without provider errors, gold failures.", kind="count"
+        ),
+        Column("valid", "Valid", help="Trials whose result contains gold.", kind="count"),
+        _EX,
+        Column(
+            "ex_exact",
+            "EX exact",
+            help="Share whose rows equal gold's as multisets, columns in any order.",
+            kind="rate",
+        ),
+        Column(
+            "ex_ordered",
+            "EX ordered",
+            help="As exact, and in gold's order where gold has an ORDER BY.",
+            kind="rate",
+        ),
+        Column(
+            "ex_set",
+            "EX set",
+            help="BIRD's own rule: equal sets of row tuples, columns in gold's order.",
+            kind="rate",
+        ),
+        Column("e2e_s", "End to end", unit="s", help="Mean T_e2e: from question to answer."),
+        Column("e2e_sd_s", "SD", unit="s", help="Standard deviation of T_e2e over replicas."),
+        *(
+            Column(
+                f"{stage}_pct",
+                stage.capitalize(),
+                unit="%",
+                help=f"Share of T_e2e in stage `{stage}`: its LLM turns and its tool.",
+                kind="percent",
+            )
+            for stage in STAGES
+        ),
+        Column(
+            "overhead_pct",
+            "Overhead",
+            unit="%",
+            help="Share of T_e2e outside the stages: the harness itself.",
+            kind="percent",
+        ),
+    )
+    return Table("by_model", "Accuracy and time by model", columns, tuple(rows))
+
+
+def efficiency(source: ReportInput) -> Table:
+    """VES and VES*, raw and against the best model, with each stage's factor of time."""
+    found = groups(source)
+    best_ves = _best(group.summary.ves for group in contenders(found))
+    best_star = _best(group.summary.ves_star for group in contenders(found))
+    rows = []
+    for group in found:
+        s = group.summary
+        basis = Basis.of(group)
+        rows.append(
+            (
+                name_cell(group),
+                marked(s.ves, basis.results),
+                marked(_ratio(s.ves.mean, best_ves), basis.results),
+                marked(s.ves_star, basis.seconds),
+                marked(_ratio(s.ves_star.mean, best_star), basis.seconds),
+                *(marked(_ratio(s.stage_s.get(x), s.e2e_s.mean), basis.seconds) for x in STAGES),
+                marked(_ratio(s.overhead_s, s.e2e_s.mean), basis.seconds),
+            )
+        )
+    columns = (
+        MODEL,
+        _VES,
+        Column("ves_normalised", "VES / best", help="VES over the best model's.", kind="share"),
+        _VES_STAR,
+        Column("ves_star_normalised", "VES* / best", help="VES* over the best's.", kind="share"),
+        *_factors("time", "T_e2e"),
+    )
+    return Table("efficiency", "Efficiency", columns, tuple(rows), _best_note(found))
+
+
+def cost(source: ReportInput) -> Table:
+    """What an attempt and a valid answer cost, and which stage is charged for it."""
+    found = groups(source)
+    best = _best(group.summary.vces for group in contenders(found))
+    rows = []
+    for group in found:
+        s = group.summary
+        basis = Basis.of(group)
+        usd = s.cost_usd.mean
+        shares = [_ratio(s.stage_usd.get(stage), usd) for stage in STAGES]
+        known = [share for share in shares if share is not None]
+        # What no stage is charged for: the engine's wall seconds during the harness's overhead.
+        rest = max(0.0, 1.0 - sum(known)) if len(known) == len(shares) else None
+        rows.append(
+            (
+                name_cell(group),
+                marked(s.cvq, basis.dollars),
+                marked(s.cost_usd, basis.dollars),
+                marked(s.vces, basis.dollars),
+                marked(_ratio(s.vces.mean, best), basis.dollars),
+                *(marked(share, basis.dollars) for share in shares),
+                marked(rest, basis.dollars),
+                Cell(group.model.priced_by),
+            )
+        )
+    columns = (
+        MODEL,
+        _CVQ,
+        Column(
+            "attempt_usd",
+            "Attempt",
+            unit="$",
+            help="Mean C_e2e: the LLM and the engine for one attempt, valid or not.",
+        ),
+        _VCES,
+        Column("vces_normalised", "VCES / best", help="VCES over the best model's.", kind="share"),
+        *_factors("cost", "C_e2e"),
+        Column("priced_by", "LLM priced by", kind="text", secondary=True),
+    )
+    notes = (f"Engine: {source.machine}; billing `{source.billing}`.", *_best_note(found))
+    return Table("cost", "Cost", columns, tuple(rows), notes)
+
+
+def by_question(source: ReportInput) -> Table:
+    """The metrics of each question for each model that tried it, mean and standard deviation."""
+    of_question = defaultdict(list)
+    for trial in source.trials:
+        of_question[trial.key.question_id].append(trial)
+    rows = []
+    for question in source.questions:
+        for group in groups(source, of_question[question.id]):
+            if not group.trials:
+                continue
+            s = group.summary
+            basis = Basis.of(group)
+            rows.append(
+                (
+                    Cell(question.id),
+                    Cell(question.title),
+                    name_cell(group),
+                    marked(s.ex, basis.results),
+                    marked(s.ves, basis.results),
+                    marked(s.ves_star, basis.seconds),
+                    marked(s.vces, basis.dollars),
+                    marked(s.cvq, basis.dollars),
+                )
+            )
+    columns = (
+        Column("question_id", "Question", kind="text", identifies=True),
+        Column("title", "Title", kind="text", identifies=True, secondary=True),
+        MODEL,
+        _EX,
+        _VES,
+        _VES_STAR,
+        _VCES,
+        _CVQ,
+    )
+    notes = (f"Mean ± standard deviation over {plural(source.replicas, 'replica')}.",)
+    return Table("by_question", "By question", columns, tuple(rows), notes)
+
+
+def _factors(what: str, whole: str) -> tuple[Column, ...]:
+    return tuple(
+        Column(
+            f"{name}_{what}_factor",
+            name.capitalize(),
+            unit=f"of {what}",
+            help=f"Share of {whole} that falls to {name}.",
+            kind="share",
+            secondary=True,
+        )
+        for name in (*STAGES, "overhead")
+    )
+
+
+def _best(estimates: Iterable[Estimate]) -> float | None:
+    return max((e.mean for e in estimates if e.mean is not None), default=None)
+
+
+def _best_note(found: tuple[Group, ...]) -> tuple[str, ...]:
+    scripts = any(group.model.kind == "scripted" for group in found)
+    aside = scripts and all(group.model.kind != "scripted" for group in contenders(found))
+    return ("The best model is sought among models, scripts aside.",) if aside else ()
+
+
+def _ratio(part: float | None, whole: float | None) -> float | None:
+    return None if part is None or not whole else part / whole
+
+
+def _percent(part: float | None, whole: float | None) -> float | None:
+    ratio = _ratio(part, whole)
+    return None if ratio is None else 100 * ratio

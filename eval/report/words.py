@@ -1,0 +1,36 @@
+"""Words that the sentences of a report share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bothends.eval.report.source import Group
+
+__all__ = ["join", "plural", "title", "titles", "unpriced"]
+
+
+def join(names: Sequence[str]) -> str:
+    """Return names as in a sentence: `a`, `a and b`, `a, b and c`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def title(group: Group) -> str:
+    """Return a model's name, saying so where it is none."""
+    return f"{group.name} (script)" if group.model.kind == "scripted" else group.name
+
+
+def titles(found: Sequence[Group]) -> str:
+    """Return several models' names as in a sentence."""
+    return join([title(group) for group in found])
+
+
+def unpriced(found: Sequence[Group]) -> str:
+    """Return the sentence for models whose cost is not known, with the reasons."""
+    reasons = "; ".join(dict.fromkeys(group.model.priced_by for group in found))
+    verb = "costs" if len(found) == 1 else "cost"
+    return f"What {titles(found)} {verb} is not known ({reasons})."

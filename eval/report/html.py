@@ -110,15 +110,13 @@ def _signed(group: Group) -> str:
 def _terms(source: ReportInput) -> list[tuple[str, str]]:
     scale = "" if source.scale_factor is None else f", scale factor {source.scale_factor:g}"
     versions = ", ".join(f"{name} {version}" for name, version in source.versions.items())
+    questions = plural(len(source.questions), "question")
     terms = [
         ("Suite", f"{source.suite}{scale}"),
         ("Engine", source.engine),
         ("Priced as", f"{source.machine}, billing {source.billing}"),
         ("Recipe", source.recipe),
-        (
-            "Asked",
-            f"{plural(len(source.questions), 'question')}, {plural(source.replicas, 'replica')} each",
-        ),
+        ("Asked", f"{questions}, {plural(source.replicas, 'replica')} each"),
         ("Timing", source.regimen),
         ("Prices", source.prices),
         ("Hardware", source.hardware),

@@ -20,7 +20,7 @@ from bothends.agent.recipe import Recipe
 from bothends.agent.record import AgentRun, AgentStatus
 from bothends.agent.retry import RetryPolicy, call_with_retry
 from bothends.engines import Engine, Limits
-from bothends.infra.errors import ProviderError
+from bothends.infra.errors import ProviderError, RefusedError
 from bothends.tools import (
     check_query_tool,
     get_schema_tool,
@@ -72,9 +72,10 @@ class Agent:
             callbacks: LangChain callback handlers that see every call as well.
 
         Returns:
-            What the agent did; a provider's fault is a status, never an exception.
+            What the agent did; a provider's passing fault is a status, never an exception.
 
         Raises:
+            RefusedError: If the provider refuses the key, the account or the model.
             ReplayError: If a recording does not fit the question or the conversation.
         """
         recipe = self.recipe
@@ -107,6 +108,8 @@ class Agent:
                 context=attempt,
             )
             final = state["messages"][-1].text
+        except RefusedError:
+            raise
         except ProviderError as error:
             failure = str(error)
         seconds = meter.clock_s()

@@ -8,7 +8,8 @@ _CONTROLLER = """\
 You are a data analyst. You answer a question about a database by writing one {title} query \
 and running it.
 
-Work with the tools, one step at a time:
+Every reply of yours is one tool call and nothing else: no explanation. Call the tools in this \
+order:
 1. list_tables shows which tables exist.
 2. get_schema shows the columns of the tables that you need. Never guess a table or a column.
 {check}{last}. run_query runs your query. You can run only one query, once: its result is the \

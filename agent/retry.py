@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from bothends.infra.errors import BothendsError, ProviderError
+from bothends.infra.errors import BothendsError, ProviderError, RefusedError
 from bothends.infra.redact import redact
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def call_with_retry(
         What the call returned.
 
     Raises:
-        ProviderError: If the provider refused, or kept failing; secrets are redacted.
+        RefusedError: If the provider refused the key, the account or the model.
+        ProviderError: If the provider refused this request, or kept failing. Secrets are redacted.
         BothendsError: If the call raised one: passed on as it is.
     """
     import tenacity
@@ -115,7 +116,8 @@ def call_with_retry(
     except BothendsError:
         raise
     except Exception as error:
-        raise ProviderError(_explain(error, retrying.statistics["attempt_number"])) from error
+        kind = RefusedError if _is_refusal(error) else ProviderError
+        raise kind(_explain(error, retrying.statistics["attempt_number"])) from error
 
 
 def _failure(state: RetryCallState) -> BaseException:
@@ -150,6 +152,11 @@ def _is_transient(error: BaseException) -> bool:
         may_pass = status in _TRANSIENT_STATUSES or status >= 500
         return may_pass and not _mentions(error, _OUT_OF_CREDIT)
     return any(kind.__name__ in _TRANSIENT_CLASSES for kind in type(error).__mro__)
+
+
+def _is_refusal(error: BaseException) -> bool:
+    """Whether it is not the request that is at fault, so that all others would fail as well."""
+    return _status(error) in {401, 402, 403, 404} or _mentions(error, _OUT_OF_CREDIT)
 
 
 def _mentions(error: BaseException, phrases: tuple[str, ...]) -> bool:

@@ -1,1 +1,41 @@
-"""bothends: evaluate LLM agents at text-to-SQL on big data, at both ends."""
+"""Evaluate LLM agents at text-to-SQL on big data, at both ends.
+
+What the agent did (stages, seconds, tokens, dollars) and what the engine did with the query it
+wrote, in one record, with verdicts and the metrics that see both: EX, VES, VES*, VCES, CVQ.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bothends.api import Run, ask, load_run, run
+    from bothends.eval.ask import Answer
+    from bothends.eval.record import Trial, Verdict
+    from bothends.infra.errors import BothendsError
+
+__all__ = ["Answer", "BothendsError", "Run", "Trial", "Verdict", "ask", "load_run", "run"]
+
+_HOMES = {
+    "Answer": "bothends.eval.ask",
+    "BothendsError": "bothends.infra.errors",
+    "Run": "bothends.api",
+    "Trial": "bothends.eval.record",
+    "Verdict": "bothends.eval.record",
+    "ask": "bothends.api",
+    "load_run": "bothends.api",
+    "run": "bothends.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for, so that `--help` stays quick."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'bothends' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -9,6 +9,7 @@ __all__ = [
     "MissingExtraError",
     "ProviderError",
     "RecordError",
+    "RefusedError",
     "ReplayError",
     "UnknownTableError",
     "UsageError",
@@ -59,6 +60,10 @@ class UnknownTableError(EngineError):
 
 class ProviderError(BothendsError):
     """A model's provider refused, cannot be reached, or answered nonsense."""
+
+
+class RefusedError(ProviderError):
+    """A provider refused the key, the account or the model: every further call would fail alike."""
 
 
 class RecordError(BothendsError):

@@ -1,0 +1,225 @@
+"""The Python API: `ask` one question, `run` an experiment."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bothends.agent.recipe import CheckMode, Recipe
+from bothends.engines.base import Limits
+from bothends.eval.experiment import Billing, Experiment, Regimen
+
+if TYPE_CHECKING:
+    from bothends.eval.ask import Answer
+    from bothends.eval.metrics import Summary
+    from bothends.eval.record import Trial
+    from bothends.eval.runner import Watcher
+
+__all__ = ["Run", "ask", "default_directory", "load_run", "run", "run_and_report"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A finished run.
+
+    Attributes:
+        directory: The run directory, with `trials.jsonl`, `manifest.json` and the reports.
+        trials: Every trial.
+        summaries: The metrics of each model, by its label, in the order they were named.
+    """
+
+    directory: Path
+    trials: tuple[Trial, ...]
+    summaries: dict[str, Summary]
+
+    @property
+    def report(self) -> Path:
+        """The HTML report."""
+        return self.directory / "report.html"
+
+
+def ask(
+    question: str | None = None,
+    *,
+    model: str,
+    engine: str = "spark",
+    suite: str | None = None,
+    question_id: str | None = None,
+    scale_factor: float = 0.01,
+    data: Path | str = "data",
+    checker: str | None = None,
+    base_url: str | None = None,
+    check: CheckMode = "llm",
+    timeout_s: float = 300.0,
+    machine: str = "m7i.large",
+    billing: Billing = "busy",
+    prices: Path | str | None = None,
+) -> Answer:
+    """Let an agent answer one question over a database.
+
+    Args:
+        question: The question in words; or None with `suite` and `question_id`.
+        model: The controller, `provider:model`, as in `openai:gpt-5.2`.
+        engine: `spark` or `sqlite` over `data` or a suite's data, or `sqlite:///path/to/file.db`.
+        suite: A suite whose data is asked, such as `tpch`; generated where it is missing.
+        question_id: A question of the suite.
+        scale_factor: The scale factor of the suite's data.
+        data: Where the suite's data is kept, or a directory of Parquet tables of your own.
+        checker: The model inside `check_query`; the controller's where None.
+        base_url: Address of an OpenAI-compatible server.
+        check: What `check_query` does.
+        timeout_s: Seconds that the query may take.
+        machine: The machine whose price the engine's seconds are charged at.
+        billing: `busy` or `wall`.
+        prices: YAML file of prices that override the bundled ones.
+
+    Returns:
+        The SQL, the rows, and what each stage took in seconds, tokens and dollars.
+
+    Raises:
+        BothendsError: If something does not exist, does not fit or cannot be reached.
+    """
+    from bothends.eval.ask import answer_question
+
+    return answer_question(
+        question,
+        model=model,
+        engine=engine,
+        suite=suite,
+        question_id=question_id,
+        scale_factor=scale_factor,
+        data=Path(data),
+        checker=checker,
+        base_url=base_url,
+        recipe=Recipe(check=check),
+        limits=Limits(timeout_s=timeout_s),
+        machine=machine,
+        billing=billing,
+        prices_file=Path(prices) if prices else None,
+        phase=lambda _: None,
+    )
+
+
+def run(
+    *,
+    models: Sequence[str],
+    suite: str = "tpch",
+    engine: str = "spark",
+    scale_factor: float = 0.01,
+    question_ids: Sequence[str] | None = None,
+    replicas: int = 1,
+    data: Path | str = "data",
+    out: Path | str | None = None,
+    checker: str | None = None,
+    base_url: str | None = None,
+    check: CheckMode = "llm",
+    timeout_s: float = 300.0,
+    repeats: int = 3,
+    machine: str = "m7i.large",
+    billing: Billing = "busy",
+    prices: Path | str | None = None,
+) -> Run:
+    """Run a suite against models, or what of it has not been run yet, and report.
+
+    Args:
+        models: The controllers, each `provider:model?option=value`.
+        suite: The suite.
+        engine: The engine.
+        scale_factor: The scale factor of its data.
+        question_ids: The questions; all of them for None.
+        replicas: How often each question is asked of each model.
+        data: Where the data is kept; generated where it is missing.
+        out: The run directory; one below `runs/`, named after the experiment, for None.
+        checker: The model inside `check_query`; the controller's where None.
+        base_url: Address of an OpenAI-compatible server.
+        check: What `check_query` does.
+        timeout_s: Seconds that one query may take.
+        repeats: Timed executions of gold and of each generated query.
+        machine: The machine whose price the engine's seconds are charged at.
+        billing: `busy` or `wall`.
+        prices: YAML file of prices that override the bundled ones.
+
+    Returns:
+        The trials with their metrics; `report.html` and CSV files are in its directory.
+
+    Raises:
+        BothendsError: If something does not exist, does not fit or cannot be reached. What was
+            measured before is kept, and the same call goes on from there.
+    """
+    experiment = Experiment(
+        suite=suite,
+        question_ids=tuple(question_ids) if question_ids is not None else None,
+        engine=engine,
+        scale_factor=scale_factor,
+        data=Path(data),
+        models=tuple(models),
+        checker=checker,
+        base_url=base_url,
+        recipe=Recipe(check=check),
+        replicas=replicas,
+        timeout_s=timeout_s,
+        regimen=Regimen(repeats=repeats),
+        machine=machine,
+        billing=billing,
+        prices=Path(prices) if prices else None,
+    )
+    return run_and_report(experiment, Path(out) if out else default_directory(experiment))
+
+
+def run_and_report(
+    experiment: Experiment,
+    out: Path,
+    *,
+    record: Path | None = None,
+    watcher: Watcher | None = None,
+) -> Run:
+    """Run what of an experiment has not been run yet, and write its reports.
+
+    Args:
+        experiment: What to run.
+        out: The run directory.
+        record: A file in which the model's replies are recorded.
+        watcher: Who is told how it goes.
+    """
+    from bothends.eval.runner import run_experiment
+
+    run_experiment(experiment, out, record=record, watcher=watcher)
+    return load_run(out)
+
+
+def load_run(out: Path) -> Run:
+    """Read a run directory, finished or not, and write its reports anew.
+
+    Args:
+        out: The run directory.
+
+    Raises:
+        RecordError: If it is none, or cannot be read.
+    """
+    from bothends.eval.metrics import summarise
+    from bothends.eval.report import write_csv, write_html
+    from bothends.eval.report.load import load_report
+
+    source = load_report(out)
+    write_html(source, out / "report.html")
+    write_csv(source, out / "tables")
+    return Run(
+        directory=out,
+        trials=tuple(source.trials),
+        summaries={
+            model.label: summarise(
+                [trial for trial in source.trials if trial.key.model == model.spec]
+            )
+            for model in source.models
+        },
+    )
+
+
+def default_directory(experiment: Experiment) -> Path:
+    """Return a directory below `runs/` that the same experiment always gets."""
+    digest = hashlib.sha256(experiment.model_dump_json().encode()).hexdigest()[:6]
+    engine = experiment.engine.partition("://")[0]
+    return Path("runs") / f"{experiment.suite}-{engine}-sf{experiment.scale_factor:g}-{digest}"

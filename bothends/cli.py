@@ -1,0 +1,297 @@
+"""The command line. Heavy imports happen inside the commands, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="bothends",
+    help="Evaluate LLM agents at text-to-SQL on big data, at both ends.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Check(StrEnum):
+    """What check_query does."""
+
+    llm = "llm"
+    explain = "explain"
+    both = "both"
+    off = "off"
+
+
+class Billing(StrEnum):
+    """Which of the engine's seconds are charged."""
+
+    busy = "busy"
+    wall = "wall"
+
+
+Engine = Annotated[
+    str, typer.Option(help="spark or sqlite, or a database of yours: sqlite:///path/to/file.db.")
+]
+ScaleFactor = Annotated[float, typer.Option(help="Scale factor of the suite's data.")]
+Data = Annotated[
+    Path, typer.Option(help="Where the data is kept; the suite's data is generated if missing.")
+]
+Checker = Annotated[
+    str | None, typer.Option(help="Model inside check_query. Default: the controller's own.")
+]
+BaseUrl = Annotated[
+    str | None, typer.Option(help="Address of an OpenAI-compatible server, for openai:NAME.")
+]
+CheckOption = Annotated[Check, typer.Option(help="What check_query does.")]
+MaxTurns = Annotated[int, typer.Option(min=1, help="Turns after which an agent gives up.")]
+SampleRows = Annotated[int, typer.Option(min=0, max=20, help="Sample rows in get_schema.")]
+RunAnswerSql = Annotated[
+    bool, typer.Option("--run-answer-sql", help="Run SQL from a final answer without a tool call.")
+]
+Timeout = Annotated[float, typer.Option(help="Seconds that one query may take.")]
+MaxRows = Annotated[int, typer.Option(min=1, help="Rows of a result that are kept and judged.")]
+Machine = Annotated[
+    str,
+    typer.Option(help="Machine whose price the engine's seconds are charged at, or dollars/hour."),
+]
+BillingOption = Annotated[
+    Billing, typer.Option(help="busy: seconds the engine worked; wall: question to answer.")
+]
+Prices = Annotated[Path | None, typer.Option(help="YAML file of prices that override the bundled.")]
+
+
+@app.command()
+def run(
+    model: Annotated[
+        list[str], typer.Option(help="provider:model, replay:FILE or scripted:NAME; repeatable.")
+    ],
+    suite: Annotated[str, typer.Option(help="Suite of questions.")] = "tpch",
+    engine: Engine = "spark",
+    scale_factor: ScaleFactor = 0.01,
+    question: Annotated[
+        list[str] | None, typer.Option(help="Question ids, repeatable or 1,6,17. Default: all.")
+    ] = None,
+    replicas: Annotated[int, typer.Option(min=1, help="Times each question is asked.")] = 1,
+    data: Data = Path("data"),
+    out: Annotated[
+        Path | None, typer.Option(help="Run directory. Default: runs/, named by what is run.")
+    ] = None,
+    checker: Checker = None,
+    base_url: BaseUrl = None,
+    check: CheckOption = Check.llm,
+    max_turns: MaxTurns = 12,
+    sample_rows: SampleRows = 3,
+    run_answer_sql: RunAnswerSql = False,
+    timeout: Timeout = 300.0,
+    max_rows: MaxRows = 100_000,
+    warmups: Annotated[int, typer.Option(min=0, help="Untimed executions of each query.")] = 1,
+    repeats: Annotated[int, typer.Option(min=1, help="Timed executions of each query.")] = 3,
+    machine: Machine = "m7i.large",
+    billing: BillingOption = Billing.busy,
+    prices: Prices = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Record the model's replies here, for replay:FILE.")
+    ] = None,
+    served_by: Annotated[
+        str, typer.Option(help="With --record: what serves the model, in words.")
+    ] = "",
+) -> None:
+    """Run a suite against models; the same command goes on where it was stopped."""
+    from bothends.agent.recipe import Recipe
+    from bothends.eval.experiment import Experiment, Regimen
+
+    experiment = _validated(
+        lambda: Experiment(
+            suite=suite,
+            question_ids=_ids(question),
+            engine=engine,
+            scale_factor=scale_factor,
+            data=data,
+            models=tuple(model),
+            checker=checker,
+            base_url=base_url,
+            recipe=Recipe(
+                check=check.value,
+                max_turns=max_turns,
+                sample_rows=sample_rows,
+                run_answer_sql=run_answer_sql,
+            ),
+            replicas=replicas,
+            timeout_s=timeout,
+            max_rows=max_rows,
+            regimen=Regimen(warmups=warmups, repeats=repeats),
+            machine=machine,
+            billing=billing.value,
+            prices=prices,
+        )
+    )
+    _run(experiment, out, record, served_by)
+
+
+@app.command()
+def ask(
+    text: Annotated[
+        str | None, typer.Argument(metavar="[QUESTION]", help="The question in words.")
+    ] = None,
+    model: Annotated[str, typer.Option(help="provider:model, replay:FILE or scripted:NAME.")] = ...,  # type: ignore[assignment]
+    engine: Engine = "spark",
+    suite: Annotated[str | None, typer.Option(help="Suite whose data is asked.")] = None,
+    question: Annotated[str | None, typer.Option(help="Id of a question of the suite.")] = None,
+    scale_factor: ScaleFactor = 0.01,
+    data: Data = Path("data"),
+    rows: Annotated[int, typer.Option(min=0, help="Rows to print.")] = 10,
+    checker: Checker = None,
+    base_url: BaseUrl = None,
+    check: CheckOption = Check.llm,
+    max_turns: MaxTurns = 12,
+    sample_rows: SampleRows = 3,
+    run_answer_sql: RunAnswerSql = False,
+    timeout: Timeout = 300.0,
+    max_rows: MaxRows = 100_000,
+    machine: Machine = "m7i.large",
+    billing: BillingOption = Billing.busy,
+    prices: Prices = None,
+) -> None:
+    """Answer one question: the SQL, the first rows, and what each stage took."""
+    from rich.console import Console
+
+    from bothends.agent.recipe import Recipe
+    from bothends.engines.base import Limits
+    from bothends.eval.ask import answer_question
+    from bothends.eval.report.asked import print_answer
+
+    console = Console()
+    with Console(stderr=True).status("") as status:
+        answer = answer_question(
+            text,
+            model=model,
+            engine=engine,
+            suite=suite,
+            question_id=question,
+            scale_factor=scale_factor,
+            data=data,
+            checker=checker,
+            base_url=base_url,
+            recipe=Recipe(
+                check=check.value,
+                max_turns=max_turns,
+                sample_rows=sample_rows,
+                run_answer_sql=run_answer_sql,
+            ),
+            limits=Limits(timeout_s=timeout, max_rows=max_rows),
+            machine=machine,
+            billing=billing.value,
+            prices_file=prices,
+            phase=status.update,
+        )
+    print_answer(answer, console, rows=rows)
+    if answer.status != "ok":
+        raise typer.Exit(1)
+
+
+@app.command()
+def demo(
+    smallest: Annotated[
+        bool, typer.Option("--smallest", help="Two questions only, for a quick check.")
+    ] = False,
+) -> None:
+    """Show the whole idea in about a minute: TPC-H on local Spark, no key, no cloud."""
+    from bothends.demo import demo_directory, demo_experiment
+
+    _run(demo_experiment(smallest=smallest), demo_directory(smallest=smallest))
+
+
+@app.command()
+def report(
+    directory: Annotated[Path, typer.Argument(help="The run directory.")],
+) -> None:
+    """Print a run's tables, and write its report.html and CSV files anew."""
+    _show(directory)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    from bothends.infra.system import bothends_version
+
+    typer.echo(bothends_version())
+
+
+def _run(
+    experiment: Any, out: Path | None, record: Path | None = None, served_by: str = ""
+) -> None:
+    from rich.console import Console
+
+    from bothends.api import default_directory
+    from bothends.eval.runner import run_experiment
+    from bothends.progress import RunProgress
+
+    directory = out or default_directory(experiment)
+    try:
+        with RunProgress(Console(stderr=True)) as progress:
+            run_experiment(
+                experiment, directory, record=record, served_by=served_by, watcher=progress
+            )
+    except KeyboardInterrupt:
+        typer.echo(
+            f"\nStopped. What was measured is in {directory}; the same command goes on.", err=True
+        )
+        raise typer.Exit(130) from None
+    _show(directory)
+
+
+def _show(directory: Path) -> None:
+    from rich.console import Console
+
+    from bothends.api import load_run
+    from bothends.eval.report import print_report
+    from bothends.eval.report.load import load_report
+
+    finished = load_run(directory)
+    console = Console()
+    print_report(load_report(directory), console)
+    console.print(f"\nReport: {finished.report}   CSV: {directory / 'tables'}", soft_wrap=True)
+
+
+def _ids(values: list[str] | None) -> tuple[str, ...] | None:
+    if not values:
+        return None
+    return tuple(part for value in values for item in value.split(",") if (part := item.strip()))
+
+
+def _validated(make: Callable[[], Any]) -> Any:
+    """Make a pydantic model of arguments; what is wrong with them is one sentence."""
+    from pydantic import ValidationError
+
+    from bothends.infra.errors import UsageError
+
+    try:
+        return make()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "--" + str(first["loc"][0]).replace("_", "-")
+        raise UsageError(f"{name}: {first['msg']}") from None
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one sentence and a non-zero exit."""
+    from bothends.infra.errors import BothendsError, UsageError
+
+    try:
+        app()
+    except BothendsError as error:
+        sys.stderr.write(f"bothends: {error}\n")
+        raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
+    except KeyboardInterrupt:
+        sys.stderr.write("\nbothends: stopped\n")
+        raise SystemExit(130) from None

@@ -1,0 +1,114 @@
+"""The progress of a run on a terminal: a bar with the cost so far, or plain lines in a log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from bothends.eval.record import Trial
+from bothends.eval.store import Manifest
+
+__all__ = ["RunProgress"]
+
+
+class RunProgress:
+    """Shows how a run goes. A context manager, and a watcher of the runner.
+
+    Args:
+        console: Where to.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live = console.is_terminal
+        self._cost_usd = 0.0
+        self._unpriced = 0
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.completed:.0f}/{task.total:.0f} trials"),
+            TextColumn("{task.fields[cost]}"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            console=console,
+            transient=True,
+            disable=not self._live,
+        )
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        """Start showing."""
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Take the bar away."""
+        self._bar.stop()
+
+    def phase(self, text: str) -> None:
+        """Show what is done now."""
+        if self._live:
+            if self._task is None:
+                self._task = self._bar.add_task("", total=None, cost="")
+            self._bar.update(self._task, description=escape(text))
+        elif self._task is None:
+            self._console.print(escape(text))
+
+    def begin(self, manifest: Manifest, done: Sequence[Trial], total: int) -> None:
+        """Say what each model is, and what was there already."""
+        print_models(self._console, manifest)
+        if done:
+            self._console.print(
+                f"{len(done)} of {total} trials are already in {escape(manifest.name)}"
+            )
+        for trial in done:
+            self._count(trial)
+        if self._task is None:
+            self._task = self._bar.add_task("", total=total, cost="")
+        self._bar.update(self._task, total=total, completed=len(done), cost=self._cost())
+
+    def trial(self, trial: Trial) -> None:
+        """Move on by one trial."""
+        self._count(trial)
+        if self._task is not None:
+            self._bar.update(self._task, advance=1, cost=self._cost())
+        if not self._live:
+            self._console.print(
+                f"{escape(trial.model_label)}, question {escape(trial.key.question_id)}: "
+                f"{escape(_said(trial))}, {trial.e2e_s:.2f} s; {self._cost()}",
+                soft_wrap=True,
+            )
+
+    def _count(self, trial: Trial) -> None:
+        if trial.cost.usd is None:
+            self._unpriced += 1
+        else:
+            self._cost_usd += trial.cost.usd
+
+    def _cost(self) -> str:
+        unpriced = f" + {self._unpriced} unpriced" if self._unpriced else ""
+        return f"${self._cost_usd:.4f} so far{unpriced}"
+
+
+def print_models(console: Console, manifest: Manifest) -> None:
+    """Say plainly what each model is and what it is priced by."""
+    for model in manifest.models:
+        console.print(
+            f"  [bold]{escape(model.label)}[/bold]: {escape(model.description)}", soft_wrap=True
+        )
+    console.print(f"  engine priced as {escape(manifest.machine)}\n", soft_wrap=True)
+
+
+def _said(trial: Trial) -> str:
+    if trial.verdict is None:
+        return f"{trial.status} ({trial.error})" if trial.error else trial.status
+    return "valid" if trial.verdict.focus else f"wrong (class {trial.verdict.error_class})"

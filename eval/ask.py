@@ -1,0 +1,173 @@
+"""One question, answered and metered, without a run directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bothends.agent.recipe import Recipe
+from bothends.agent.record import AgentRun, AgentStatus, Stage, Step, Usage
+from bothends.agent.stages import top_level_seconds, total_usage
+from bothends.engines import Engine, Limits, open_engine
+from bothends.eval.compare import judge
+from bothends.eval.cost import price_steps
+from bothends.eval.experiment import Billing
+from bothends.eval.record import Cost, StageCost, Verdict
+from bothends.eval.suites.base import Question
+from bothends.eval.suites.registry import load_suite
+from bothends.infra.dataset import Dataset
+from bothends.infra.errors import UsageError
+from bothends.infra.parquet import parquet_dataset
+from bothends.infra.prices import PriceBook
+
+__all__ = ["Answer", "answer_question"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an agent answered, and what that took.
+
+    Attributes:
+        question: The question's text.
+        model: The controller's name.
+        model_description: What the controller is, in a plain sentence.
+        status: How it ended; only `ok` has rows.
+        sql: The SQL that was run, or None.
+        error: Why it ended otherwise than `ok`.
+        columns: The result's column names.
+        rows: The result's rows, up to the cap.
+        row_count: The true number of rows, or None.
+        verdict: Right or wrong, where the question is a suite's and its gold executed.
+        seconds: T_e2e.
+        overhead_s: The harness's part of it.
+        stages: Seconds, tokens and dollars by stage; with the overhead they add up.
+        usage: All tokens, or None where a call did not report its own.
+        cost: Dollars.
+        steps: Every LLM and tool call.
+    """
+
+    question: str
+    model: str
+    model_description: str
+    status: AgentStatus
+    sql: str | None
+    error: str | None
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    row_count: int | None
+    verdict: Verdict | None
+    seconds: float
+    overhead_s: float
+    stages: dict[Stage, StageCost]
+    usage: Usage | None
+    cost: Cost
+    steps: tuple[Step, ...]
+
+
+def answer_question(
+    text: str | None,
+    *,
+    model: str,
+    engine: str,
+    suite: str | None,
+    question_id: str | None,
+    scale_factor: float,
+    data: Path,
+    checker: str | None,
+    base_url: str | None,
+    recipe: Recipe,
+    limits: Limits,
+    machine: str,
+    billing: Billing,
+    prices_file: Path | None,
+    phase: Callable[[str], None],
+) -> Answer:
+    """Answer one question; `bothends.ask` is this with defaults.
+
+    Raises:
+        UsageError: If neither or both of a text and a suite's question are given.
+        BothendsError: If something does not exist, does not fit or cannot be reached.
+    """
+    from bothends.agent.agent import Agent
+    from bothends.agent.models.base import Case
+    from bothends.agent.models.registry import load_model
+
+    question = _question(text, suite, question_id)
+    prices = PriceBook.load(prices_file)
+    priced_machine = prices.machine(machine)
+    controller = load_model(model, prices=prices, base_url=base_url)
+    checking = load_model(checker, prices=prices, base_url=base_url) if checker else None
+    if controller.kind == "scripted" and not question.gold:
+        raise UsageError(
+            f"{model} is a script and must be told the SQL: name a suite's question with "
+            "--suite and --question"
+        )
+    phase("data")
+    dataset = _dataset(engine, suite, scale_factor, data)
+    phase(f"starting {engine}")
+    with open_engine(engine, dataset) as opened:
+        gold_sql = question.gold_sql(opened.name) if question.gold else None
+        agent = Agent(opened, controller, checker=checking, recipe=recipe, limits=limits)
+        phase(f"asking {controller.label}")
+        run = agent.run(Case(question.id, question.text, 0, gold_sql, opened.dialect))
+        verdict = _verdict(opened, run, gold_sql, limits)
+    overhead_s = run.seconds - top_level_seconds(run.steps)
+    stages, cost = price_steps(
+        run.steps,
+        run.seconds,
+        overhead_s,
+        pricing=agent.model.pricing,
+        checker_pricing=agent.checker.pricing,
+        prices=prices,
+        machine=priced_machine,
+        billing=billing,
+    )
+    outcome = run.outcome
+    return Answer(
+        question=question.text,
+        model=controller.label,
+        model_description=controller.description,
+        status=run.status,
+        sql=run.sql,
+        error=run.error,
+        columns=outcome.columns if outcome else (),
+        rows=outcome.rows if outcome else (),
+        row_count=outcome.row_count if outcome else None,
+        verdict=verdict,
+        seconds=run.seconds,
+        overhead_s=overhead_s,
+        stages=stages,
+        usage=total_usage(run.steps),
+        cost=cost,
+        steps=run.steps,
+    )
+
+
+def _question(text: str | None, suite: str | None, question_id: str | None) -> Question:
+    if (text is None) == (question_id is None):
+        raise UsageError("give a question in words, or a suite's with --suite and --question")
+    if text is not None:
+        # A text that is a suite's own question is that question.
+        known = load_suite(suite).questions if suite else ()
+        own = [question for question in known if question.text == text]
+        return own[0] if own else Question(id="", text=text, gold={})
+    if suite is None:
+        raise UsageError("--question names a question of a suite: give --suite as well")
+    return load_suite(suite).select([str(question_id)])[0]
+
+
+def _dataset(engine: str, suite: str | None, scale_factor: float, data: Path) -> Dataset | None:
+    if suite is not None:
+        return load_suite(suite).dataset(scale_factor, data)
+    return None if "://" in engine else parquet_dataset(data)
+
+
+def _verdict(engine: Engine, run: AgentRun, gold_sql: str | None, limits: Limits) -> Verdict | None:
+    if gold_sql is None or run.outcome is None or run.outcome.status != "ok":
+        return None
+    gold = engine.execute(gold_sql, limits)
+    if gold.status != "ok" or gold.truncated:
+        return None
+    return judge(gold, run.outcome, gold_sql=gold_sql, dialect=engine.dialect)

@@ -1,0 +1,65 @@
+"""What is to be run: the resolved configuration of a run directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from bothends.agent.recipe import Recipe
+
+__all__ = ["Billing", "Experiment", "Regimen"]
+
+Billing = Literal["busy", "wall"]
+
+
+class Regimen(BaseModel):
+    """How gold and generated queries are timed. Both are treated alike."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    warmups: int = Field(
+        1, ge=0, description="Untimed executions of each query before the timed ones."
+    )
+    repeats: int = Field(
+        3, ge=1, description="Timed executions of each, gold and generated in turn."
+    )
+
+
+class Experiment(BaseModel):
+    """Everything that decides what a run measures. Two equal experiments are the same run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    suite: str = Field(description="The suite's name.")
+    question_ids: tuple[str, ...] | None = Field(
+        None, description="The questions to ask; null for all of the suite."
+    )
+    engine: str = Field(description="The engine: a name or a URL.")
+    scale_factor: float = Field(0.01, gt=0, description="The data's scale factor.")
+    data: Path = Field(Path("data"), description="The directory that holds the data.")
+    models: tuple[str, ...] = Field(
+        min_length=1, description="The controllers, each `provider:model?option=value`."
+    )
+    checker: str | None = Field(
+        None, description="The checker's model; null for the controller's own."
+    )
+    base_url: str | None = Field(
+        None, description="Address of an OpenAI-compatible server for the hosted models."
+    )
+    recipe: Recipe = Field(default_factory=Recipe, description="How the agent goes about it.")
+    replicas: int = Field(1, ge=1, description="How often each question is asked of each model.")
+    timeout_s: float = Field(300.0, gt=0, description="Seconds that one query may take.")
+    max_rows: int = Field(100_000, ge=1, description="Rows of a result that are kept and judged.")
+    regimen: Regimen = Field(default_factory=Regimen, description="How queries are timed.")
+    machine: str = Field(
+        "m7i.large",
+        description="The machine whose price the engine's seconds are charged at: a name of the "
+        "price table, or dollars per hour.",
+    )
+    billing: Billing = Field(
+        "busy",
+        description="busy: the seconds the engine worked; wall: from the question to the answer.",
+    )
+    prices: Path | None = Field(None, description="YAML file of prices that override the bundled.")

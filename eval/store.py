@@ -1,0 +1,176 @@
+"""The record store: one directory a run, append-only, safe to kill at any moment."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from bothends.agent.record import ModelKind
+from bothends.eval.experiment import Experiment
+from bothends.eval.record import Gold, Trial
+from bothends.infra.errors import RecordError
+
+__all__ = ["Manifest", "ModelTerms", "QuestionTerms", "RunDirectory"]
+
+_RecordT = TypeVar("_RecordT", bound=BaseModel)
+
+
+class _Terms(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ModelTerms(_Terms):
+    """What a model was, as the run saw it."""
+
+    spec: str = Field(description="As the user named it.")
+    label: str = Field(description="Its name in tables.")
+    kind: ModelKind = Field(description="hosted, self_hosted, replay or scripted.")
+    description: str = Field(description="What it is, in a plain sentence.")
+    priced_by: str = Field(description="What its calls were priced by.")
+
+
+class QuestionTerms(_Terms):
+    """A question as it was asked."""
+
+    id: str = Field(description="The question's id.")
+    title: str = Field(description="A few words for tables.")
+    text: str = Field(description="The question's text.")
+    gold_sql: str = Field(description="Its gold on this run's engine.")
+
+
+class Manifest(_Terms):
+    """What a run was: its resolved configuration and everything that bears on its figures."""
+
+    run_version: int = Field(1, description="The version of the run directory's layout.")
+    name: str = Field(description="The run's name: its directory's.")
+    created_at: str = Field(description="When it was first started, ISO 8601, UTC.")
+    experiment: Experiment = Field(description="The resolved configuration.")
+    models: tuple[ModelTerms, ...] = Field(description="The controllers.")
+    questions: tuple[QuestionTerms, ...] = Field(description="The questions that are asked.")
+    fingerprint: str = Field(description="Digest of the engine's fingerprint.")
+    engine: dict[str, Any] = Field(description="The engine's fingerprint.")
+    machine: str = Field(description="The machine that the engine is priced as, with its price.")
+    prices: dict[str, Any] = Field(description="The price snapshot.")
+    versions: dict[str, str] = Field(description="Versions of the packages that bear on results.")
+    hardware: str = Field(description="The machine that ran the harness.")
+
+
+class RunDirectory:
+    """A run on disk: `manifest.json`, `trials.jsonl` and `gold.jsonl`.
+
+    Args:
+        path: The directory.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def manifest(self) -> Manifest:
+        """The manifest.
+
+        Raises:
+            RecordError: If the directory holds none, or one that cannot be read.
+        """
+        file = self.path / "manifest.json"
+        try:
+            return Manifest.model_validate_json(file.read_text())
+        except FileNotFoundError:
+            raise RecordError(
+                f"{self.path} is not a run directory: it holds no manifest.json"
+            ) from None
+        except (OSError, ValidationError) as error:
+            raise RecordError(f"{file} cannot be read: {_first_line(error)}") from None
+
+    def start(self, manifest: Manifest) -> None:
+        """Write the manifest, or check that the one that is there is of the same run.
+
+        Raises:
+            RecordError: If the directory holds another run; the message says what differs.
+        """
+        if (self.path / "manifest.json").exists():
+            self._check_same(self.manifest, manifest)
+        else:
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                temporary = self.path / "manifest.json.tmp"
+                temporary.write_text(manifest.model_dump_json(indent=2) + "\n")
+                temporary.replace(self.path / "manifest.json")
+            except OSError as error:
+                raise RecordError(f"{self.path} cannot be written: {error.strerror}") from None
+        for name in ("trials.jsonl", "gold.jsonl"):
+            _drop_torn_line(self.path / name)
+
+    def append(self, record: Trial | Gold) -> None:
+        """Append a record as one line and flush it to disk.
+
+        Raises:
+            RecordError: If it cannot be written.
+        """
+        file = self.path / ("trials.jsonl" if isinstance(record, Trial) else "gold.jsonl")
+        line = record.model_dump_json() + "\n"
+        try:
+            with file.open("a", encoding="utf-8") as stream:
+                stream.write(line)
+                stream.flush()
+                os.fsync(stream.fileno())
+        except OSError as error:
+            raise RecordError(
+                f"{file} cannot be written: {error.strerror}; what was measured before is kept"
+            ) from None
+
+    def trials(self) -> tuple[Trial, ...]:
+        """Return the trials in the order they were run. A torn last line is left out."""
+        return tuple(_read(self.path / "trials.jsonl", Trial))
+
+    def golds(self) -> tuple[Gold, ...]:
+        """Return the gold results. A torn last line is left out."""
+        return tuple(_read(self.path / "gold.jsonl", Gold))
+
+    def _check_same(self, old: Manifest, new: Manifest) -> None:
+        before = old.experiment.model_dump(mode="json")
+        after = new.experiment.model_dump(mode="json")
+        changed = [
+            f"{key} was {json.dumps(before[key])} and is {json.dumps(after[key])}"
+            for key in after
+            if before[key] != after[key] and key != "data"
+        ]
+        if old.fingerprint != new.fingerprint:
+            changed.append("the engine, its version or its data are not the same")
+        if changed:
+            raise RecordError(
+                f"{self.path} holds another run: {'; '.join(changed)}. "
+                "Give another directory with --out, or remove this one."
+            )
+
+
+def _read(file: Path, kind: type[_RecordT]) -> Iterator[_RecordT]:
+    if not file.exists():
+        return
+    lines = file.read_bytes().split(b"\n")
+    # What follows the last newline was being written when the process was killed.
+    for number, line in enumerate(lines[:-1], start=1):
+        try:
+            yield kind.model_validate_json(line)
+        except ValidationError as error:
+            raise RecordError(f"{file}, line {number}: {_first_line(error)}") from None
+
+
+def _drop_torn_line(file: Path) -> None:
+    if file.exists():
+        whole = file.read_bytes()
+        end = whole.rfind(b"\n") + 1
+        if end != len(whole):
+            os.truncate(file, end)
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc'])) or 'the record'}: {first['msg']}"
+    return str(error).splitlines()[0]

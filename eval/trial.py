@@ -1,0 +1,199 @@
+"""One trial: gold, the agent's attempt, the verdict, the timings and the dollars as one record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from bothends.agent.models.base import Case
+from bothends.agent.record import AgentRun
+from bothends.agent.stages import top_level_seconds, total_usage
+from bothends.engines import Engine, Limits, Outcome
+from bothends.eval.compare import judge, result_digest
+from bothends.eval.cost import price_steps
+from bothends.eval.experiment import Billing, Regimen
+from bothends.eval.record import Gold, Trial, TrialKey
+from bothends.eval.store import RunDirectory
+from bothends.eval.suites.base import Question
+from bothends.eval.timing import measure
+from bothends.infra.prices import Machine, PriceBook
+from bothends.infra.system import bothends_version
+from bothends.tools import as_cell
+
+if TYPE_CHECKING:
+    from langchain_core.callbacks import BaseCallbackHandler
+
+    from bothends.agent.agent import Agent
+
+__all__ = ["GoldBook", "Terms", "run_trial"]
+
+_KEPT_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What every trial of a run has in common.
+
+    Attributes:
+        engine: The engine.
+        fingerprint: The digest of its fingerprint.
+        limits: Time and rows of one query.
+        regimen: How queries are timed.
+        prices: What tokens cost.
+        machine: What the engine's seconds cost.
+        billing: Which of them are charged.
+    """
+
+    engine: Engine
+    fingerprint: str
+    limits: Limits
+    regimen: Regimen
+    prices: PriceBook
+    machine: Machine
+    billing: Billing
+
+
+class GoldBook:
+    """Gold results, executed once each and kept while the run lasts.
+
+    Args:
+        suite: The suite's name.
+        scale_factor: The data's scale factor.
+        terms: The run's terms.
+        directory: Where each is recorded the first time.
+    """
+
+    def __init__(
+        self, suite: str, scale_factor: float | None, terms: Terms, directory: RunDirectory
+    ) -> None:
+        self._suite = suite
+        self._scale_factor = scale_factor
+        self._terms = terms
+        self._directory = directory
+        self._recorded = {gold.question_id for gold in directory.golds()}
+        self._outcomes: dict[str, Outcome] = {}
+
+    def outcome(self, question: Question) -> Outcome:
+        """Return what became of a question's gold; not `ok` means that it cannot judge.
+
+        A result past the row cap is `failed`: no prediction could be judged against it.
+        """
+        if question.id not in self._outcomes:
+            self._outcomes[question.id] = self._execute(question)
+        return self._outcomes[question.id]
+
+    def _execute(self, question: Question) -> Outcome:
+        engine = self._terms.engine
+        sql = question.gold_sql(engine.name)
+        outcome = engine.execute(sql, self._terms.limits)
+        if outcome.truncated:
+            outcome = Outcome(
+                status="failed",
+                seconds=outcome.seconds,
+                error=f"gold has {outcome.row_count:,} rows, above the cap of "
+                f"{self._terms.limits.max_rows:,}: raise --max-rows",
+            )
+        if question.id not in self._recorded:
+            self._directory.append(
+                Gold(
+                    suite=self._suite,
+                    question_id=question.id,
+                    engine=engine.name,
+                    scale_factor=self._scale_factor,
+                    fingerprint=self._terms.fingerprint,
+                    sql=sql,
+                    status=outcome.status,
+                    error=outcome.error,
+                    columns=outcome.columns,
+                    row_count=outcome.row_count,
+                    digest=result_digest(outcome) if outcome.status == "ok" else None,
+                    seconds=outcome.seconds,
+                )
+            )
+        return outcome
+
+
+def run_trial(
+    key: TrialKey,
+    case: Case,
+    gold: Outcome,
+    agent: Agent,
+    terms: Terms,
+    callbacks: Sequence[BaseCallbackHandler] = (),
+) -> Trial:
+    """Let an agent answer a question once, and judge, time and price what it did.
+
+    Args:
+        key: What is tried.
+        case: The question, with its gold.
+        gold: What became of its gold; where it is not `ok`, no model is asked.
+        agent: The agent.
+        terms: The run's terms.
+        callbacks: LangChain callback handlers that see every call as well.
+
+    Returns:
+        The record.
+
+    Raises:
+        ReplayError: If a recording does not fit.
+    """
+    started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    if gold.status != "ok":
+        run = AgentRun("no_query", None, None, (), 0.0)
+    else:
+        run = agent.run(case, callbacks=callbacks)
+    outcome = run.outcome
+    verdict = timing = None
+    if outcome is not None and outcome.status == "ok" and run.sql and case.gold_sql:
+        verdict = judge(gold, outcome, gold_sql=case.gold_sql, dialect=case.dialect)
+        timing = measure(terms.engine, case.gold_sql, run.sql, terms.regimen, terms.limits)
+    overhead_s = run.seconds - top_level_seconds(run.steps)
+    stages, cost = price_steps(
+        run.steps,
+        run.seconds,
+        overhead_s,
+        pricing=agent.model.pricing,
+        checker_pricing=agent.checker.pricing,
+        prices=terms.prices,
+        machine=terms.machine,
+        billing=terms.billing,
+    )
+    failed_attempts = [step for step in run.steps if step.kind == "llm" and step.error]
+    return Trial(
+        key=key,
+        model_kind=agent.model.kind,
+        model_label=agent.model.label,
+        status="gold_failed" if gold.status != "ok" else run.status,
+        error=f"gold {gold.status}: {gold.error}" if gold.status != "ok" else run.error,
+        sql=run.sql,
+        row_count=outcome.row_count if outcome else None,
+        first_rows=_as_text(outcome),
+        columns=outcome.columns if outcome else (),
+        verdict=verdict,
+        timing=timing,
+        e2e_s=run.seconds,
+        overhead_s=overhead_s,
+        stages=stages,
+        usage=total_usage(run.steps),
+        cost=cost,
+        steps=run.steps,
+        ignored_calls=run.ignored_calls,
+        calls_from_text=sum(step.calls_from_text for step in run.steps),
+        retries=sum(step.wait_s > 0 for step in run.steps),
+        retry_s=sum(step.seconds + step.wait_s for step in failed_attempts),
+        replayed=any(step.replayed for step in run.steps),
+        fingerprint=terms.fingerprint,
+        bothends_version=bothends_version(),
+        started_at=started_at,
+    )
+
+
+def _as_text(outcome: Outcome | None) -> tuple[tuple[str | None, ...], ...]:
+    if outcome is None:
+        return ()
+    return tuple(
+        tuple(None if cell is None else as_cell(cell) for cell in row)
+        for row in outcome.rows[:_KEPT_ROWS]
+    )

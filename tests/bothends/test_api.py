@@ -1,0 +1,59 @@
+"""The Python API, as the README shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import bothends
+from bothends.infra.dataset import Dataset
+
+
+def test_ask_answers_and_accounts(tpch_dataset: Dataset) -> None:
+    answer = bothends.ask(
+        suite="tpch",
+        question_id="6",
+        engine="sqlite",
+        data=tpch_dataset.directory.parent.parent,
+        model="scripted:perfect?price_as=openai:gpt-4o",
+    )
+    assert isinstance(answer, bothends.Answer)
+    assert answer.status == "ok"
+    assert answer.row_count == 1
+    assert answer.verdict is not None
+    assert answer.verdict.exact
+    stages_s = sum(stage.seconds for stage in answer.stages.values())
+    assert stages_s + answer.overhead_s == pytest.approx(answer.seconds, abs=1e-3)
+    assert answer.cost.usd is not None
+    assert answer.cost.usd > 0
+
+
+def test_run_returns_typed_results(tpch_dataset: Dataset, tmp_path: Path) -> None:
+    run = bothends.run(
+        models=["scripted:perfect", "scripted:missing_column"],
+        engine="sqlite",
+        data=tpch_dataset.directory.parent.parent,
+        question_ids=["1", "3"],
+        repeats=1,
+        out=tmp_path / "run",
+    )
+    assert isinstance(run, bothends.Run)
+    assert len(run.trials) == 4
+    assert [summary.ex.mean for summary in run.summaries.values()] == [1.0, 0.0]
+    assert run.report.exists()
+    assert bothends.load_run(tmp_path / "run").trials == run.trials
+
+
+def test_a_mistake_is_a_bothends_error(tmp_path: Path) -> None:
+    with pytest.raises(bothends.BothendsError, match="acme"):
+        bothends.ask("How many?", engine="sqlite", data=tmp_path, model="acme:m")
+    with pytest.raises(bothends.BothendsError, match="is a script"):
+        bothends.ask("How many?", engine="sqlite", data=tmp_path, model="scripted:perfect")
+
+
+def test_every_public_name_exists() -> None:
+    for name in bothends.__all__:
+        assert getattr(bothends, name) is not None
+    with pytest.raises(AttributeError):
+        _ = bothends.nothing  # type: ignore[attr-defined]

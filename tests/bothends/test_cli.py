@@ -1,0 +1,166 @@
+"""The command line, as a user sees it: run as a program of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bothends.infra.dataset import Dataset
+
+
+def bothends(*arguments: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("OPENAI_", "ANTHROPIC_"))
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "bothends", *arguments],
+        cwd=cwd,
+        env=clean | {"COLUMNS": "120", "NO_COLOR": "1"} | env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture
+def data(tpch_dataset: Dataset) -> str:
+    return str(tpch_dataset.directory.parent.parent)
+
+
+def test_help_names_the_commands(tmp_path: Path) -> None:
+    shown = bothends("--help", cwd=tmp_path)
+    assert shown.returncode == 0
+    for command in ("run", "ask", "demo", "report", "version"):
+        assert f"\n  {command} " in shown.stdout
+
+
+def test_run_prints_the_tables_and_writes_the_report(tmp_path: Path, data: str) -> None:
+    arguments = (
+        "run", "--engine", "sqlite", "--data", data, "--question", "1,6", "--out", "r",
+        "--model", "scripted:perfect?label=exact&price_as=openai:gpt-4o",
+        "--model", "scripted:failing?price_as=openai:gpt-4o", "--repeats", "1",
+    )  # fmt: skip
+    first = bothends(*arguments, cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    assert "A script, not a model" in first.stderr
+    assert "exact" in first.stdout
+    assert "CVQ" in first.stdout
+    for name in ("report.html", "manifest.json", "trials.jsonl", "gold.jsonl", "tables/cost.csv"):
+        assert (tmp_path / "r" / name).stat().st_size > 0
+    trials = (tmp_path / "r" / "trials.jsonl").read_bytes()
+    again = bothends(*arguments, cwd=tmp_path)
+    assert again.returncode == 0
+    assert "4 of 4 trials are already in r" in again.stderr
+    assert (tmp_path / "r" / "trials.jsonl").read_bytes() == trials
+    reported = bothends("report", "r", cwd=tmp_path)
+    assert reported.stdout == again.stdout
+
+
+def test_ask_shows_sql_rows_and_stages(tmp_path: Path, data: str) -> None:
+    shown = bothends(
+        "ask", "--suite", "tpch", "--question", "6", "--engine", "sqlite", "--data", data,
+        "--model", "scripted:perfect?price_as=openai:gpt-4o",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert shown.returncode == 0, shown.stderr
+    assert "l_discount" in shown.stdout
+    assert "Against gold: right" in shown.stdout
+    for stage in ("list", "schema", "check", "run", "overhead", "total"):
+        assert stage in shown.stdout
+    assert "$0." in shown.stdout
+
+
+def test_ask_on_a_database_of_ones_own_needs_words(tmp_path: Path) -> None:
+    shown = bothends("ask", "--engine", "sqlite:///x.db", "--model", "openai:gpt-4o", cwd=tmp_path)
+    assert shown.returncode == 2
+    assert "give a question in words" in shown.stderr
+
+
+RUN = ("run", "--engine", "sqlite", "--model", "scripted:perfect", "--question", "6")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((*RUN, "--suite", "tpcx"), "tpch"),
+        (("run", "--engine", "sparkle", "--model", "scripted:perfect"), "spark"),
+        (("run", "--engine", "sqlite", "--model", "scripted:perfekt"), "perfect"),
+        (("run", "--engine", "sqlite", "--model", "openai:gpt-4o"), "OPENAI_API_KEY"),
+        (("run", "--engine", "sqlite", "--model", "acme:gpt-4o"), "acme"),
+        (("run", "--engine", "sqlite", "--model", "replay:nowhere.jsonl"), "nowhere.jsonl"),
+        ((*RUN, "--question", "99"), "no question '99'"),
+        ((*RUN, "--scale-factor", "-1"), "scale"),
+        ((*RUN, "--data", "s3://bucket/x"), "s3"),
+        ((*RUN, "--machine", "m7i.tiny"), "m7i.tiny"),
+        ((*RUN, "--prices", "none.yaml"), "none.yaml"),
+        ((*RUN, "--timeout", "0"), "timeout"),
+        (("report", "nowhere"), "nowhere is not a run directory"),
+        (("report",), "Missing argument"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_no_traceback(
+    tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    shown = bothends(*arguments, cwd=tmp_path)
+    assert shown.returncode not in (0, None)
+    assert said in shown.stderr
+    assert "Traceback" not in shown.stderr + shown.stdout
+
+
+def test_data_of_another_scale_factor_is_refused(tmp_path: Path, tpch_dataset: Dataset) -> None:
+    shown = bothends(
+        *RUN, "--scale-factor", "1", "--data", str(tpch_dataset.directory), cwd=tmp_path
+    )
+    assert shown.returncode == 1
+    assert "scale factor" in shown.stderr
+    assert "Traceback" not in shown.stderr
+
+
+def test_a_refused_key_is_a_clear_error_and_loses_nothing(tmp_path: Path, data: str) -> None:
+    """A server that answers 401 to everything stands in for a provider."""
+    server = subprocess.Popen(
+        [sys.executable, "-c", REFUSING_SERVER], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stdout is not None
+        port = server.stdout.readline().strip()
+        shown = bothends(
+            "run", "--engine", "sqlite", "--data", data, "--question", "6", "--out", "r",
+            "--model", "scripted:perfect", "--model", "openai:gpt-4o",
+            "--base-url", f"http://127.0.0.1:{port}/v1",
+            cwd=tmp_path, OPENAI_API_KEY="sk-abcdefghijklmnop",
+        )  # fmt: skip
+    finally:
+        server.kill()
+        server.wait()
+    assert shown.returncode == 1
+    assert "Traceback" not in shown.stderr
+    assert "bothends: gpt-4o: the provider refused the key (401)" in shown.stderr
+    written = (tmp_path / "r" / "trials.jsonl").read_text()
+    assert written.count("\n") == written.count('"status":"ok"') == 1
+    assert "abcdefghijklmnop" not in written + shown.stdout + shown.stderr
+
+
+REFUSING_SERVER = """
+import http.server
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = b'{"error": {"message": "Incorrect API key provided: sk-abcdefghijklmnop"}}'
+        self.send_response(401)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_):
+        pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+"""

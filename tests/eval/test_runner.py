@@ -1,0 +1,260 @@
+"""The main job on real engines: scripts whose verdicts are known before they run."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from bothends.eval.experiment import Experiment, Regimen
+from bothends.eval.record import Trial
+from bothends.eval.runner import Silent, run_experiment
+from bothends.eval.store import RunDirectory
+from bothends.eval.suites.registry import load_suite
+from bothends.infra.dataset import Dataset
+from bothends.infra.errors import ProviderError, RecordError, ReplayError, UsageError
+
+FAULTY = (
+    "scripted:extra_column",
+    "scripted:missing_column",
+    "scripted:wrong_rows",
+    "scripted:failing",
+    "scripted:no_query",
+    "scripted:gives_up",
+    "scripted:hesitating",
+)
+ENGINES = ("sqlite", pytest.param("spark", marks=pytest.mark.slow))
+# TPC-H queries whose answer has one column, by the specification: 6, 14, 17 and 19.
+ONE_COLUMN = {"6", "14", "17", "19"}
+
+
+def make_experiment(tpch_dataset: Dataset, **changes: object) -> Experiment:
+    fields = {
+        "suite": "tpch",
+        "engine": "sqlite",
+        "data": tpch_dataset.directory.parent.parent,
+        "models": ("scripted:perfect",),
+        "regimen": Regimen(warmups=0, repeats=1),
+    }
+    return Experiment.model_validate(fields | changes)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_perfect_is_right_on_all_22(tpch_dataset: Dataset, tmp_path: Path, engine: str) -> None:
+    run = run_experiment(make_experiment(tpch_dataset, engine=engine), tmp_path / "run")
+    trials = run.trials()
+    assert [trial.key.question_id for trial in trials] == [str(n) for n in range(1, 23)]
+    for trial in trials:
+        verdict = trial.verdict
+        assert trial.status == "ok", trial.error
+        assert verdict is not None
+        assert (verdict.focus, verdict.exact, verdict.ordered, verdict.bird_set) == (True,) * 4
+        assert (verdict.error_class, verdict.precision, verdict.reason) == (None, 1.0, "")
+        assert trial.timing is not None
+        assert min(*trial.timing.gold_s, *trial.timing.generated_s) > 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_faulty_script_gets_what_it_was_built_to_get(
+    tpch_dataset: Dataset, tmp_path: Path, engine: str
+) -> None:
+    questions = ("1", "6", "13", "15", "18")
+    experiment = make_experiment(tpch_dataset, engine=engine, models=FAULTY, question_ids=questions)
+    trials = run_experiment(experiment, tmp_path / "run").trials()
+    assert len(trials) == len(questions) * len(FAULTY)
+    for trial in trials:
+        verdict = trial.verdict
+        got = (
+            trial.status,
+            verdict and verdict.focus,
+            verdict and verdict.exact,
+            verdict and verdict.ordered,
+            verdict and verdict.bird_set,
+            verdict and verdict.error_class,
+        )
+        assert got == expected(trial), (trial.key, trial.error)
+
+
+def expected(trial: Trial) -> tuple[object, ...]:
+    """What a script must get, by its design and not by what the comparison says."""
+    right, wrong = (True,) * 4, (False,) * 4
+    name = trial.key.model.partition(":")[2]
+    if name == "missing_column":
+        # A query of one column cannot lose it: the script replaces its values.
+        return "ok", *wrong, "D" if trial.key.question_id in ONE_COLUMN else "B"
+    nothing = (None,) * 5
+    return {
+        "extra_column": ("ok", True, False, False, False, "C"),
+        "wrong_rows": ("ok", *wrong, "A"),
+        "failing": ("failed", *nothing),
+        "no_query": ("no_query", *nothing),
+        "gives_up": ("gave_up", *nothing),
+        "hesitating": ("ok", *right, None),
+    }[name]
+
+
+def test_the_parts_of_each_trial_are_its_whole(tpch_dataset: Dataset, tmp_path: Path) -> None:
+    models = ("scripted:hesitating?price_as=openai:gpt-4o", "scripted:gives_up", *FAULTY[:4])
+    experiment = make_experiment(tpch_dataset, models=models, question_ids=("1", "6"))
+    for trial in run_experiment(experiment, tmp_path / "run").trials():
+        stages_s = sum(stage.seconds for stage in trial.stages.values())
+        assert stages_s + trial.overhead_s == pytest.approx(trial.e2e_s, abs=1e-3)
+        # Derived from the timeline alone: what lies between top-level steps is the harness's.
+        clock_s = gaps_s = 0.0
+        for step in trial.steps:
+            if step.parent is None:
+                gaps_s += step.start_s - clock_s
+                clock_s = step.start_s + step.seconds
+        gaps_s += trial.e2e_s - clock_s
+        assert gaps_s == pytest.approx(trial.overhead_s, abs=1e-3)
+        assert trial.overhead_s >= 0
+        if trial.cost.usd is not None:
+            usd = math.fsum(stage.usd or 0.0 for stage in trial.stages.values())
+            assert usd == pytest.approx(trial.cost.usd, rel=1e-12)
+
+
+def test_scripts_without_a_price_have_no_tokens_and_no_cost(
+    tpch_dataset: Dataset, tmp_path: Path
+) -> None:
+    models = ("scripted:perfect?label=free", "scripted:perfect?price_as=openai:gpt-4o")
+    experiment = make_experiment(tpch_dataset, models=models, question_ids=("6",))
+    plain, priced = run_experiment(experiment, tmp_path / "run").trials()
+    assert (plain.usage, plain.cost.usd, plain.cost.llm_usd) == (None, None, None)
+    assert priced.usage is not None
+    assert priced.usage.estimated
+    assert priced.cost.estimated
+    # gpt-4o's list price: 2.50 dollars a million tokens in, 10 out.
+    tokens_in, tokens_out = priced.usage.input_tokens or 0, priced.usage.output_tokens or 0
+    assert priced.cost.llm_usd == pytest.approx((2.5 * tokens_in + 10 * tokens_out) / 1e6)
+    engine_s = sum(step.engine_s for step in priced.steps)
+    assert priced.cost.engine_usd == pytest.approx(engine_s * 0.1008 / 3600)
+
+
+def test_a_killed_run_goes_on_and_repeats_nothing(tpch_dataset: Dataset, tmp_path: Path) -> None:
+    experiment = make_experiment(tpch_dataset, question_ids=("1", "6", "14"), replicas=2)
+    out = tmp_path / "run"
+
+    class KilledError(Exception):
+        pass
+
+    class Killer(Silent):
+        seen = 0
+
+        def trial(self, trial: Trial) -> None:
+            self.seen += 1
+            if self.seen == 4:
+                raise KilledError
+
+    with pytest.raises(KilledError):
+        run_experiment(experiment, out, watcher=Killer())
+    before = (out / "trials.jsonl").read_bytes()
+    assert before.count(b"\n") == 4
+    # The kill came in the middle of the next line.
+    (out / "trials.jsonl").write_bytes(before + b'{"record_version":1,"key":{"su')
+    trials = run_experiment(experiment, out).trials()
+    assert (out / "trials.jsonl").read_bytes().startswith(before)
+    keys = [(trial.key.question_id, trial.key.replica) for trial in trials]
+    assert sorted(keys) == [(q, r) for q in ("1", "14", "6") for r in (0, 1)]
+    golds = [json.loads(line) for line in (out / "gold.jsonl").read_text().splitlines()]
+    assert sorted(gold["question_id"] for gold in golds) == ["1", "14", "6"]
+    with pytest.raises(RecordError, match="holds another run"):
+        run_experiment(experiment.model_copy(update={"replicas": 3}), out)
+
+
+def test_gold_that_cannot_judge_is_no_wrong_answer(tpch_dataset: Dataset, tmp_path: Path) -> None:
+    experiment = make_experiment(tpch_dataset, question_ids=("1", "6"), max_rows=2)
+    first, second = run_experiment(experiment, tmp_path / "run").trials()
+    # Question 1 has four rows, above the cap of two; question 6 has one.
+    assert (first.status, first.verdict, first.steps) == ("gold_failed", None, ())
+    assert "raise --max-rows" in (first.error or "")
+    assert second.status == "ok"
+
+
+def test_flaky_is_right_as_often_as_it_draws(tpch_dataset: Dataset, tmp_path: Path) -> None:
+    spec = "scripted:flaky?p=0.5&seed=3"
+    experiment = make_experiment(
+        tpch_dataset, models=(spec,), question_ids=("6", "14", "17"), replicas=8
+    )
+    one = run_experiment(experiment, tmp_path / "one").trials()
+    two = run_experiment(experiment, tmp_path / "two").trials()
+    outcomes = [(trial.key, trial.status, trial.sql) for trial in one]
+    assert outcomes == [(trial.key, trial.status, trial.sql) for trial in two]
+    right = sum(trial.verdict is not None and trial.verdict.focus for trial in one)
+    assert 4 <= right <= 20
+
+
+def test_record_and_replay_give_the_same_run(tpch_dataset: Dataset, tmp_path: Path) -> None:
+    recording = tmp_path / "recording.jsonl"
+    spec = "scripted:flaky?p=0.4&seed=5&price_as=openai:gpt-4o"
+    experiment = make_experiment(tpch_dataset, models=(spec,), question_ids=("1", "6", "12"))
+    recorded = run_experiment(
+        experiment, tmp_path / "a", record=recording, served_by="this test"
+    ).trials()
+    replay = experiment.model_copy(update={"models": (f"replay:{recording}",)})
+    replayed = run_experiment(replay, tmp_path / "b").trials()
+    for old, new in zip(recorded, replayed, strict=True):
+        assert (new.sql, new.status, new.verdict) == (old.sql, old.status, old.verdict)
+        assert (new.usage and new.usage.input_tokens) == (old.usage and old.usage.input_tokens)
+        assert new.replayed
+        assert not old.replayed
+        # Recorded seconds and recorded prices; the tools and the engine are timed afresh.
+        llm = [step for step in new.steps if step.kind == "llm"]
+        lines = [json.loads(line) for line in recording.read_text().splitlines()[1:]]
+        mine = [line for line in lines if line["question_id"] == new.key.question_id]
+        assert [step.seconds for step in llm] == pytest.approx([line["seconds"] for line in mine])
+        assert new.e2e_s >= sum(line["seconds"] for line in mine)
+        assert new.cost.llm_usd == pytest.approx(old.cost.llm_usd)
+
+
+def test_a_recording_of_other_questions_is_refused_before_anything_runs(
+    tpch_dataset: Dataset, tmp_path: Path
+) -> None:
+    recording = tmp_path / "recording.jsonl"
+    experiment = make_experiment(tpch_dataset, question_ids=("6",))
+    run_experiment(experiment, tmp_path / "a", record=recording)
+    other = experiment.model_copy(
+        update={"models": (f"replay:{recording}",), "question_ids": ("6", "1")}
+    )
+    with pytest.raises(ReplayError, match="'1'"):
+        run_experiment(other, tmp_path / "b")
+    assert not (tmp_path / "b" / "trials.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "said"),
+    [
+        ({"suite": "tpcx"}, UsageError, "tpch"),
+        ({"engine": "sparky"}, UsageError, "spark"),
+        ({"models": ("scripted:perfekt",)}, UsageError, "perfect"),
+        ({"models": ("nonsense",)}, UsageError, "nonsense"),
+        ({"question_ids": ("23",)}, UsageError, "no question '23'"),
+        ({"models": ("openai:gpt-4o",)}, ProviderError, "OPENAI_API_KEY"),
+        ({"models": ("scripted:perfect", "scripted:perfect")}, UsageError, "label"),
+        ({"machine": "m7i.tiny"}, UsageError, "m7i"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    tpch_dataset: Dataset,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    changes: dict[str, object],
+    error: type[Exception],
+    said: str,
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(error, match=said) as caught:
+        run_experiment(make_experiment(tpch_dataset, **changes), tmp_path / "run")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "run" / "trials.jsonl").exists()
+
+
+def test_every_question_is_in_the_manifest(tpch_dataset: Dataset, tmp_path: Path) -> None:
+    experiment = make_experiment(tpch_dataset, question_ids=("6",))
+    manifest = run_experiment(experiment, tmp_path / "run").manifest
+    (question,) = load_suite("tpch").select(["6"])
+    assert manifest.questions[0].text == question.text
+    assert manifest.engine["scale_factor"] == 0.01
+    assert RunDirectory(tmp_path / "run").manifest == manifest

@@ -27,7 +27,7 @@ from bothends.tools import ToolReport
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
-__all__ = ["Attempt", "Graph", "State", "build_graph"]
+__all__ = ["Attempt", "State", "build_graph"]
 
 _SHOWN_ERROR_CHARACTERS = 1000
 
@@ -68,10 +68,10 @@ class Attempt:
 
 
 if TYPE_CHECKING:
-    Graph = CompiledStateGraph[State, Attempt, State, State]
+    _Graph = CompiledStateGraph[State, Attempt, State, State]
 
 
-def build_graph() -> Graph:
+def build_graph() -> _Graph:
     """Compile the graph; one serves any number of attempts, each with a context of its own."""
     graph = StateGraph(State, context_schema=Attempt)
     graph.add_node("controller", _controller)

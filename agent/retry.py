@@ -93,12 +93,13 @@ def call_with_retry(
     """
     import tenacity
 
-    backoff = tenacity.wait_exponential_jitter(
-        multiplier=policy.first_wait_s, max=policy.max_wait_s, jitter=policy.first_wait_s
+    backoff = tenacity.wait_exponential(multiplier=policy.first_wait_s) + tenacity.wait_random(
+        0, policy.first_wait_s
     )
 
     def wait(state: RetryCallState) -> float:
-        return max(backoff(state), _retry_after_s(_failure(state)) or 0.0)
+        asked_s = _retry_after_s(_failure(state)) or 0.0
+        return max(min(backoff(state), policy.max_wait_s), asked_s)
 
     def out_of_patience(state: RetryCallState) -> bool:
         waited_s = state.idle_for + state.upcoming_sleep

@@ -17,7 +17,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from bothends.agent.models.base import Case, Model
 from bothends.agent.models.pricing import stated_pricing
 from bothends.agent.models.scripts import SCRIPTS, draw_script, tables_of
-from bothends.agent.tokens import estimate_usage
+from bothends.agent.tokens import count_tokens, estimate_usage
 from bothends.infra.errors import UsageError
 from bothends.infra.prices import NoPricing, TokenPricing
 
@@ -145,11 +145,14 @@ def load(spec: ModelSpec, prices: PriceBook) -> Model:
         if isinstance(pricing, TokenPricing)
         else "its tokens are not counted"
     )
+    if pricing is not None:
+        count_tokens("")  # loads the vocabulary now: not in the first trial's seconds
+    does = script.description.format(p=f"{p:g}")
     return Model(
         spec=spec.text,
         label=spec.options.label or label,
         kind="scripted",
-        description=f"A script, not a model: {script.description}; {priced}.",
+        description=f"A script, not a model: {does}; {priced}.",
         pricing=pricing or NoPricing("a script, not a model"),
         text_calls=False,
         chat=chat,

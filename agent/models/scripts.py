@@ -157,7 +157,7 @@ SCRIPTS: Mapping[str, Script] = {
         _HESITATING_PLAN,
     ),
     "flaky": Script(
-        "perfect with probability p, else missing_column, wrong_rows or failing",
+        "perfect with probability {p}, else missing_column, wrong_rows or failing",
         "valid in a share of p of the trials",
         _perfect,
     ),

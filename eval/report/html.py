@@ -103,8 +103,10 @@ def _points(found: Sequence[Group]) -> list[Point]:
 
 
 def _signed(group: Group) -> str:
-    """Return a model's name with the signs of what its dollars rest on."""
-    return f"{group.name} {''.join(MARKS[mark][0] for mark in Basis.of(group).dollars)}".rstrip()
+    """Return a model's name with the signs of what it is and what its dollars rest on."""
+    basis = Basis.of(group)
+    signs = "".join(MARKS[mark][0] for mark in (*basis.dollars, *basis.name))
+    return f"{group.name} {signs}".rstrip()
 
 
 def _terms(source: ReportInput) -> list[tuple[str, str]]:

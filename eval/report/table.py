@@ -104,30 +104,28 @@ class Basis:
     """The marks of one model's figures, by what a figure rests on.
 
     Attributes:
-        results: Of figures that rest on results alone, as EX does.
-        seconds: Of figures that rest on the agent's seconds, as VES* does.
+        name: Of the model's name, which every row of its figures begins with.
         dollars: Of figures that rest on dollars, as CVQ does.
     """
 
-    results: tuple[Mark, ...]
-    seconds: tuple[Mark, ...]
+    name: tuple[Mark, ...]
     dollars: tuple[Mark, ...]
 
     @classmethod
     def of(cls, group: Group) -> Basis:
         """Return the marks for a model's trials."""
-        results: tuple[Mark, ...] = ("scripted",) if group.model.kind == "scripted" else ()
+        scripted: tuple[Mark, ...] = ("scripted",) if group.model.kind == "scripted" else ()
         replayed: tuple[Mark, ...] = ("replayed",) if group.summary.replayed else ()
         estimated: tuple[Mark, ...] = ("estimated",) if group.summary.estimated else ()
-        return cls(results, replayed + results, estimated + replayed + results)
+        return cls(replayed + scripted, estimated)
 
 
 def name_cell(group: Group) -> Cell:
     """Return the cell of `MODEL`."""
-    return Cell(group.name, marks=Basis.of(group).results)
+    return Cell(group.name, marks=Basis.of(group).name)
 
 
-def marked(value: float | Estimate | None, marks: tuple[Mark, ...]) -> Cell:
+def marked(value: float | Estimate | None, marks: tuple[Mark, ...] = ()) -> Cell:
     """Return the cell of a figure; one that is undefined carries no marks."""
     mean, sd = (value.mean, value.sd) if isinstance(value, Estimate) else (value, None)
     return Cell(mean, sd, () if mean is None else marks)

@@ -59,18 +59,17 @@ def by_model(source: ReportInput) -> Table:
     for group in groups(source):
         s = group.summary
         e2e_s = s.e2e_s.mean
-        basis = Basis.of(group)
         rates = (s.ex, s.ex_exact, s.ex_ordered, s.ex_set)
         rows.append(
             (
                 name_cell(group),
                 Cell(s.counted),
-                Cell(group.valid, marks=basis.results if group.valid else ()),
-                *(marked(rate.mean, basis.results) for rate in rates),
-                marked(e2e_s, basis.seconds),
-                marked(s.e2e_s.sd, basis.seconds),
-                *(marked(_percent(s.stage_s.get(stage), e2e_s), basis.seconds) for stage in STAGES),
-                marked(_percent(s.overhead_s, e2e_s), basis.seconds),
+                Cell(group.valid),
+                *(Cell(rate.mean) for rate in rates),
+                marked(e2e_s),
+                marked(s.e2e_s.sd),
+                *(marked(_percent(s.stage_s.get(stage), e2e_s)) for stage in STAGES),
+                marked(_percent(s.overhead_s, e2e_s)),
             )
         )
     columns = (
@@ -129,16 +128,15 @@ def efficiency(source: ReportInput) -> Table:
     rows = []
     for group in found:
         s = group.summary
-        basis = Basis.of(group)
         rows.append(
             (
                 name_cell(group),
-                marked(s.ves, basis.results),
-                marked(_ratio(s.ves.mean, best_ves), basis.results),
-                marked(s.ves_star, basis.seconds),
-                marked(_ratio(s.ves_star.mean, best_star), basis.seconds),
-                *(marked(_ratio(s.stage_s.get(x), s.e2e_s.mean), basis.seconds) for x in STAGES),
-                marked(_ratio(s.overhead_s, s.e2e_s.mean), basis.seconds),
+                marked(s.ves),
+                marked(_ratio(s.ves.mean, best_ves)),
+                marked(s.ves_star),
+                marked(_ratio(s.ves_star.mean, best_star)),
+                *(marked(_ratio(s.stage_s.get(x), s.e2e_s.mean)) for x in STAGES),
+                marked(_ratio(s.overhead_s, s.e2e_s.mean)),
             )
         )
     columns = (
@@ -212,9 +210,9 @@ def by_question(source: ReportInput) -> Table:
                     Cell(question.id),
                     Cell(question.title),
                     name_cell(group),
-                    marked(s.ex, basis.results),
-                    marked(s.ves, basis.results),
-                    marked(s.ves_star, basis.seconds),
+                    marked(s.ex),
+                    marked(s.ves),
+                    marked(s.ves_star),
                     marked(s.vces, basis.dollars),
                     marked(s.cvq, basis.dollars),
                 )

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import sqlite3
-import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
 from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
+from bothends.engines.time_limit import time_limit
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import EngineError, UnknownTableError, UsageError
 
@@ -141,9 +140,11 @@ class SqliteEngine(Engine):
 
     def _execute(self, sql: str, limits: Limits) -> Outcome:
         start = time.perf_counter()
+        # A thread that interrupts, not SQLite's progress handler: a handler takes Python's lock
+        # in the middle of a query, and waits there for whatever else this process does.
         rows: list[tuple[Any, ...]] = []
         count = 0
-        with _time_limit(self._connection, limits.timeout_s) as expired:
+        with time_limit(self._connection.interrupt, limits.timeout_s) as expired:
             try:
                 with contextlib.closing(self._connection.execute(sql)) as cursor:
                     columns = tuple(column[0] for column in cursor.description or ())
@@ -209,29 +210,3 @@ def _render(rows: tuple[tuple[Any, ...], ...]) -> str:
         depth[node] = depth[parent] + 1
         lines.append("  " * depth[node] + text)
     return "\n".join(lines)
-
-
-@contextlib.contextmanager
-def _time_limit(connection: sqlite3.Connection, timeout_s: float) -> Iterator[threading.Event]:
-    """Interrupt the connection when the time is up; yields the event that says that it was.
-
-    A thread and not SQLite's progress handler: a handler takes Python's lock again and again in
-    the middle of a query, and would wait there for whatever else this process does.
-    """
-    done = threading.Event()
-    expired = threading.Event()
-
-    def watch() -> None:
-        wait_s = timeout_s
-        while not done.wait(wait_s):
-            expired.set()
-            connection.interrupt()
-            wait_s = 0.05  # An interrupt between two steps is lost; so repeat it.
-
-    watcher = threading.Thread(target=watch, name="sqlite-time-limit", daemon=True)
-    watcher.start()
-    try:
-        yield expired
-    finally:
-        done.set()
-        watcher.join()

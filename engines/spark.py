@@ -1,0 +1,277 @@
+"""Spark over a data set's Parquet files, through a Spark Connect server of our own."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
+
+from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
+from bothends.engines.java import find_java
+from bothends.engines.spark_catalog import clean_ddl, create_table, quoted
+from bothends.engines.spark_conf import SparkConf
+from bothends.engines.spark_server import SparkServer
+from bothends.engines.time_limit import time_limit
+from bothends.infra.dataset import Dataset
+from bothends.infra.errors import EngineError, MissingExtraError, UnknownTableError, UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["SparkEngine"]
+
+_ERROR_CHARACTERS: Final = 800
+_EXPLAIN_TIMEOUT_S: Final = 60.0
+
+
+class _Link(NamedTuple):
+    """A running server and our session on it."""
+
+    server: SparkServer
+    session: Any
+
+
+class SparkEngine(Engine):
+    """Spark SQL on this machine.
+
+    A query that passes its time limit is ended by ending the server, not by Spark's own
+    interrupt: Spark reports a query cancelled while its generated code runs on, which would slow
+    every query after it. The next query starts a fresh server first, outside its own seconds; so
+    does a query after the server died.
+    """
+
+    name: ClassVar[str] = "spark"
+    dialect: ClassVar[str] = "spark"
+    title: ClassVar[str] = "Spark SQL"
+
+    def __init__(self, dataset: Dataset, cores: int | None = None) -> None:
+        """Start a server and register the data set's tables.
+
+        Args:
+            dataset: The data; its files are read in place.
+            cores: Cores that Spark may use; None for all that this process may.
+
+        Raises:
+            MissingExtraError: If pyspark or what its client needs is not installed.
+            EngineError: If there is no Java for it or the server does not start.
+        """
+        try:
+            import pyspark.sql.connect.session  # noqa: F401
+            from pyspark.logger import PySparkLogger
+        except ImportError as error:
+            raise MissingExtraError("pyspark with its Connect client", "spark") from error
+        # The client writes each error of a query to stderr, stack and all; an outcome holds it.
+        PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+        self._dataset = dataset
+        self._java = find_java()
+        self._conf = SparkConf.for_dataset(dataset, cores)
+        self._link: _Link | None = None
+        self._closed = False
+        self._fingerprint: Fingerprint | None = None
+        self._ready()
+
+    @classmethod
+    def open(cls, address: str | None, dataset: Dataset | None, cores: int | None) -> Self:
+        """Open Spark over a data set.
+
+        Raises:
+            UsageError: If there is an address or no dataset.
+            MissingExtraError: If pyspark or what its client needs is not installed.
+            EngineError: If there is no Java for it or the server does not start.
+        """
+        if address is not None:
+            raise UsageError(f"engine 'spark' runs on this machine and takes no '://{address}'")
+        if dataset is None:
+            raise UsageError("engine 'spark' needs data: give --suite or --data")
+        return cls(dataset, cores)
+
+    def list_tables(self) -> tuple[str, ...]:
+        """Return the names of the tables, sorted."""
+        return tuple(sorted(self._ask("SHOW TABLES", "tableName")))
+
+    def ddl(self, table: str) -> str:
+        """Return SHOW CREATE TABLE, without what speaks of this machine."""
+        name = quoted(self._known(table))
+        return clean_ddl(self._ask(f"SHOW CREATE TABLE {name}", "createtab_stmt")[0])
+
+    def sample(self, table: str, rows: int) -> Outcome:
+        """Return the first rows of a table."""
+        sql = f"SELECT * FROM {quoted(self._known(table))} LIMIT {int(rows)}"  # noqa: S608
+        return self._execute(sql, Limits())
+
+    def fingerprint(self) -> Fingerprint:
+        """Return the version, the settings and the catalog's digest."""
+        if self._fingerprint is None:
+            catalog = repr([(table, self.ddl(table)) for table in self.list_tables()])
+            self._fingerprint = Fingerprint(
+                engine=self.name,
+                version=self._ready().session.version,
+                catalog_digest=hashlib.sha256(catalog.encode()).hexdigest()[:16],
+                data=f"{self._dataset.name} {self._dataset.digest}".strip(),
+                scale_factor=self._dataset.scale_factor,
+                settings={**self._conf.described(), "java": str(self._java.version)},
+            )
+        return self._fingerprint
+
+    def close(self) -> None:
+        """End the server."""
+        self._closed = True
+        self._stop()
+
+    def _execute(self, sql: str, limits: Limits) -> Outcome:
+        return self._run(lambda session: _fetch(session, sql, limits.max_rows), limits.timeout_s)
+
+    def _explain(self, sql: str) -> Outcome:
+        return self._run(lambda session: _plan(session, sql), _EXPLAIN_TIMEOUT_S)
+
+    def _run(self, query: Callable[[Any], Outcome], timeout_s: float) -> Outcome:
+        """Run a query within a time limit; what goes wrong in it becomes its outcome."""
+        import pyarrow as pa
+        from pyspark.errors import PySparkException
+        from pyspark.errors.exceptions.connect import SparkConnectGrpcException
+
+        server, session = self._ready()
+        start = time.perf_counter()
+        with time_limit(server.close, timeout_s) as expired:
+            try:
+                return query(session)
+            except (PySparkException, pa.ArrowException, ValueError) as error:
+                seconds = time.perf_counter() - start
+                message = _shortened(error)
+                if expired.is_set():
+                    message = f"stopped after the time limit of {timeout_s:g} s"
+                    return Outcome(status="timeout", seconds=seconds, error=message)
+                # A broken connection shows before the process has quite ended.
+                if type(error) is SparkConnectGrpcException and server.died(within_s=1.0):
+                    message = "the Spark server died during this query (out of memory?)"
+                return Outcome(status="failed", seconds=seconds, error=message)
+
+    def _ask(self, sql: str, column: str) -> list[str]:
+        """Ask the catalog, with a statement of our own."""
+        from pyspark.errors import PySparkException
+
+        try:
+            answer: list[str] = self._ready().session.sql(sql).toArrow().column(column).to_pylist()
+        except PySparkException as error:
+            raise EngineError(f"Spark cannot read its catalog: {_shortened(error)}") from error
+        return answer
+
+    def _known(self, table: str) -> str:
+        """Return a table's name as the catalog spells it; Spark's names ignore case."""
+        names = self.list_tables()
+        for name in names:
+            if name.lower() == table.lower():
+                return name
+        raise UnknownTableError(table, names)
+
+    def _ready(self) -> _Link:
+        """Return the running server and its session, starting them where there are none."""
+        from pyspark.sql.connect.session import SparkSession
+
+        if self._closed:
+            raise EngineError("this Spark engine is closed; open another")
+        if self._link is None or not self._link.server.alive:
+            self._stop()
+            server = SparkServer(self._java, options=self._conf.java, conf=self._conf.spark)
+            session = SparkSession(connection=server.url)
+            self._link = _Link(server, session)
+            # The server is one process on the loopback: if it does not answer, it is gone, and
+            # there is nothing to retry or to attach to again.
+            session.client.set_retry_policies([])
+            session.client.disable_reattachable_execute()
+            self._register(session)
+        return self._link
+
+    def _register(self, session: Any) -> None:
+        import pyarrow as pa
+        from pyspark.errors import PySparkException
+
+        for table, path in self._dataset.tables.items():
+            try:
+                session.sql(create_table(table, path))
+            except (PySparkException, pa.ArrowException, OSError) as error:
+                self._stop()
+                raise EngineError(
+                    f"Spark cannot register table {table!r} at {path}: {_shortened(error)}"
+                ) from error
+
+    def _stop(self) -> None:
+        if self._link is not None:
+            self._link.session.client.close()
+            self._link.server.close()
+            self._link = None
+
+
+def _fetch(session: Any, sql: str, max_rows: int) -> Outcome:
+    from pyspark.sql.connect.plan import SQL
+    from pyspark.sql.types import StructType
+
+    start = time.perf_counter()
+    client = session.client
+    schema = StructType()
+    rows: list[tuple[Any, ...]] = []
+    count = 0
+    # One call, and batch by batch: `session.sql` would have the server analyse the text twice,
+    # and `toArrow` would hold every row at once.
+    for part in client.to_table_as_iterator(SQL(sql).to_proto(client), {}):
+        if isinstance(part, StructType):
+            schema = part
+            continue
+        count += part.num_rows
+        rows += _python_rows(part.slice(0, max(0, max_rows - len(rows))))
+    return Outcome(
+        status="ok",
+        columns=tuple(field.name for field in schema),
+        types=tuple(field.dataType.simpleString().lower() for field in schema),
+        rows=tuple(rows),
+        row_count=count,
+        truncated=count > len(rows),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _plan(session: Any, sql: str) -> Outcome:
+    from pyspark.sql.connect.plan import SQL
+
+    start = time.perf_counter()
+    client = session.client
+    plan = client.explain_string(SQL(sql).to_proto(client), "simple")
+    seconds = time.perf_counter() - start
+    text = re.sub(r"Location: \w+ ?\([^)]*\) ?\[[^\]]*\], ", "", plan).strip()
+    return Outcome("ok", ("plan",), ("string",), ((text,),), 1, seconds=seconds)
+
+
+def _python_rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    """Return rows by position; column names may repeat."""
+    if table.num_rows == 0:
+        return []
+    return list(zip(*map(_values, table.columns), strict=True))
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    try:
+        values: list[Any] = _without_zone(column).to_pylist(maps_as_pydicts="lossy")
+    except (KeyError, NotImplementedError, OverflowError) as error:
+        # Intervals of months, and dates before the year 1 or after 9999.
+        raise ValueError(f"a result of type {column.type} has no Python value: {error}") from error
+    return values
+
+
+def _without_zone(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a TIMESTAMP as what a clock shows in the session's zone, which is UTC."""
+    import pyarrow as pa
+    import pyarrow.types as pat
+
+    zoned = pat.is_timestamp(column.type) and column.type.tz is not None
+    return column.cast(pa.timestamp(column.type.unit)) if zoned else column
+
+
+def _shortened(error: Exception) -> str:
+    """Return the error's class and message without plan and stack."""
+    text = str(error)
+    match = re.search(r"\[[A-Z][A-Z0-9_.]+\] [^\n]*", text)
+    line = match[0] if match else text.strip().split("\n")[0]
+    return line.rstrip("; ")[:_ERROR_CHARACTERS]

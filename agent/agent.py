@@ -15,12 +15,12 @@ from bothends.agent.extract import extract_sql
 from bothends.agent.graph import Attempt, build_graph
 from bothends.agent.meter import ROLE, Meter
 from bothends.agent.models.base import Case, Model
-from bothends.agent.prompts import checker_prompt, controller_prompt
+from bothends.agent.prompts import checker_prompt, controller_prompt, question_prompt
 from bothends.agent.recipe import Recipe
 from bothends.agent.record import AgentRun, AgentStatus
 from bothends.agent.retry import RetryPolicy, call_with_retry
 from bothends.engines import Engine, Limits
-from bothends.infra.errors import ProviderError, RefusedError
+from bothends.infra.errors import ContextOverflowError, ProviderError, RefusedError
 from bothends.tools import (
     check_query_tool,
     get_schema_tool,
@@ -99,21 +99,23 @@ class Agent:
             # Two node visits a turn; the step limit is ours, counted in turns.
             recursion_limit=2 * recipe.max_turns + 2,
         )
-        failure: str | None = None
+        failure: tuple[AgentStatus, str] | None = None
         final = ""
         try:
             state = self._graph.invoke(
-                {"messages": [SystemMessage(prompt), HumanMessage(case.question)]},
+                {"messages": [SystemMessage(prompt), HumanMessage(question_prompt(case.question))]},
                 config,
                 context=attempt,
             )
             final = state["messages"][-1].text
         except RefusedError:
             raise
+        except ContextOverflowError as error:
+            failure = "gave_up", str(error)
         except ProviderError as error:
-            failure = str(error)
+            failure = "provider_error", str(error)
         seconds = meter.clock_s()
-        status, error_text = _ending(attempt, failure, final)
+        status, error_text = failure or _ending(attempt, final)
         return AgentRun(
             status=status,
             sql=attempt.sql,
@@ -154,10 +156,8 @@ class Agent:
         return rewrite
 
 
-def _ending(attempt: Attempt, failure: str | None, final: str) -> tuple[AgentStatus, str | None]:
+def _ending(attempt: Attempt, final: str) -> tuple[AgentStatus, str | None]:
     """Return the one status that an attempt ended with, and why."""
-    if failure is not None:
-        return "provider_error", failure
     if attempt.outcome is not None:
         return attempt.outcome.status, attempt.outcome.error
     if attempt.meter.turn >= attempt.max_turns:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-__all__ = ["checker_prompt", "controller_prompt"]
+__all__ = ["checker_prompt", "controller_prompt", "question_prompt"]
 
 _CONTROLLER = """\
 You are a data analyst. You answer a question about a database by writing one {title} query \
 and running it.
 
-Every reply of yours is one tool call and nothing else: no explanation. Call the tools in this \
-order:
-1. list_tables shows which tables exist.
-2. get_schema shows the columns of the tables that you need. Never guess a table or a column.
-{check}{last}. run_query runs your query. You can run only one query, once: its result is the \
-answer. Run it when you are sure of it.
+Take these steps in order, one a reply. Every reply is one tool call and nothing else: no \
+explanation. Never skip a step: tables and columns are not called what the question calls them.
+1. list_tables, to see which tables exist.
+2. get_schema, to see the columns of the tables that you need.
+{check}{last}. run_query, to run the query. You can run only one, once: its result is the answer.
 
 The query must only read. Return the columns that the question asks for, in the order it names \
 them, and no others. Follow every filter, ordering and limit that the question states.
 """
 
-_CHECK_LINE = "3. check_query looks over the query that you have written, before you run it.\n"
+_CHECK_LINE = "3. check_query, to have the query that you have written looked over.\n"
 
 _CHECKER = """\
 Look over this {title} query for common mistakes:
@@ -52,6 +51,16 @@ def controller_prompt(title: str, *, check: bool) -> str:
     return _CONTROLLER.format(
         title=title, check=_CHECK_LINE if check else "", last=4 if check else 3
     )
+
+
+def question_prompt(question: str) -> str:
+    """Return the first message to the controller.
+
+    Args:
+        question: The question's text.
+    """
+    # Small models heed what they read last: without this line they guess names and run at once.
+    return f"{question.strip()}\n\nBegin with list_tables."
 
 
 def checker_prompt(title: str, sql: str) -> str:

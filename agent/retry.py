@@ -9,7 +9,12 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from bothends.infra.errors import BothendsError, ProviderError, RefusedError
+from bothends.infra.errors import (
+    BothendsError,
+    ContextOverflowError,
+    ProviderError,
+    RefusedError,
+)
 from bothends.infra.redact import redact
 
 if TYPE_CHECKING:
@@ -87,6 +92,7 @@ def call_with_retry(
         What the call returned.
 
     Raises:
+        ContextOverflowError: If the conversation is longer than the model's context window.
         RefusedError: If the provider refused the key, the account or the model.
         ProviderError: If the provider refused this request, or kept failing. Secrets are redacted.
         BothendsError: If the call raised one: passed on as it is.
@@ -117,8 +123,7 @@ def call_with_retry(
     except BothendsError:
         raise
     except Exception as error:
-        kind = RefusedError if _is_refusal(error) else ProviderError
-        raise kind(_explain(error, retrying.statistics["attempt_number"])) from error
+        raise _kind(error)(_explain(error, retrying.statistics["attempt_number"])) from error
 
 
 def _failure(state: RetryCallState) -> BaseException:
@@ -155,9 +160,13 @@ def _is_transient(error: BaseException) -> bool:
     return any(kind.__name__ in _TRANSIENT_CLASSES for kind in type(error).__mro__)
 
 
-def _is_refusal(error: BaseException) -> bool:
-    """Whether it is not the request that is at fault, so that all others would fail as well."""
-    return _status(error) in {401, 402, 403, 404} or _mentions(error, _OUT_OF_CREDIT)
+def _kind(error: BaseException) -> type[ProviderError]:
+    if _mentions(error, _TOO_LONG):
+        return ContextOverflowError
+    # Where it is not the request that is at fault, all others would fail as well.
+    if _status(error) in {401, 402, 403, 404} or _mentions(error, _OUT_OF_CREDIT):
+        return RefusedError
+    return ProviderError
 
 
 def _mentions(error: BaseException, phrases: tuple[str, ...]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "BothendsError",
+    "ContextOverflowError",
     "DataError",
     "EngineError",
     "MissingExtraError",
@@ -60,6 +61,10 @@ class UnknownTableError(EngineError):
 
 class ProviderError(BothendsError):
     """A model's provider refused, cannot be reached, or answered nonsense."""
+
+
+class ContextOverflowError(ProviderError):
+    """A conversation outgrew the model's context window: its failure, not the provider's."""
 
 
 class RefusedError(ProviderError):

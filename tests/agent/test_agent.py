@@ -12,6 +12,7 @@ from bothends.agent.models.base import Case, Model
 from bothends.agent.recipe import Recipe
 from bothends.agent.retry import RetryPolicy
 from bothends.engines import Engine
+from bothends.infra.errors import RefusedError
 
 Telling = Callable[..., Model]
 Call = Callable[..., AIMessage]
@@ -240,3 +241,22 @@ def test_secrets_in_a_provider_message_are_not_kept(
     run = Agent(shop, telling([fault]), retry=policy).run(case)
     assert run.steps[0].error == "ConnectionError: refused [redacted] and [redacted]"
     assert "secret" not in (run.error or "")
+
+
+def test_a_conversation_too_long_for_the_model_is_its_own_failure(
+    shop: Engine, telling: Telling, call: Call, case: Case
+) -> None:
+    overflow = RuntimeError("400: this request exceeds the available context size (8192 tokens)")
+    run = Agent(shop, telling([call(("list_tables", {})), overflow])).run(case)
+    assert run.status == "gave_up"
+    assert "context window" in (run.error or "")
+
+
+def test_a_refused_key_is_no_status_but_ends_the_run(
+    shop: Engine, telling: Telling, case: Case
+) -> None:
+    class AuthenticationError(Exception):
+        status_code = 401
+
+    with pytest.raises(RefusedError, match="refused the key"):
+        Agent(shop, telling([AuthenticationError("wrong key")])).run(case)

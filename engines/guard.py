@@ -142,9 +142,7 @@ def _check_tokens(tokens: Sequence[Token]) -> Rejection | None:
 
 
 def _is_file(table: exp.Table) -> bool:
-    from sqlglot import exp
-
-    parts = [part.name for part in table.find_all(exp.Identifier) if part.arg_key != "alias"]
+    parts = [part.name for part in table.parts]
     return bool(table.db) and (
         any(_FILE_FORMAT.fullmatch(part) for part in parts[:-1])
         or any("/" in part for part in parts)

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import re
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
 from bothends.engines.java import find_java
 from bothends.engines.spark_catalog import clean_ddl, create_table, quoted
 from bothends.engines.spark_conf import SparkConf
+from bothends.engines.spark_query import fetch, plan, shortened
 from bothends.engines.spark_server import SparkServer
 from bothends.engines.time_limit import time_limit
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import EngineError, MissingExtraError, UnknownTableError, UsageError
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 __all__ = ["SparkEngine"]
 
-_ERROR_CHARACTERS: Final = 800
 _EXPLAIN_TIMEOUT_S: Final = 60.0
 
 
@@ -122,10 +118,10 @@ class SparkEngine(Engine):
         self._stop()
 
     def _execute(self, sql: str, limits: Limits) -> Outcome:
-        return self._run(lambda session: _fetch(session, sql, limits.max_rows), limits.timeout_s)
+        return self._run(lambda session: fetch(session, sql, limits.max_rows), limits.timeout_s)
 
     def _explain(self, sql: str) -> Outcome:
-        return self._run(lambda session: _plan(session, sql), _EXPLAIN_TIMEOUT_S)
+        return self._run(lambda session: plan(session, sql), _EXPLAIN_TIMEOUT_S)
 
     def _run(self, query: Callable[[Any], Outcome], timeout_s: float) -> Outcome:
         """Run a query within a time limit; what goes wrong in it becomes its outcome."""
@@ -140,7 +136,7 @@ class SparkEngine(Engine):
                 return query(session)
             except (PySparkException, pa.ArrowException, ValueError) as error:
                 seconds = time.perf_counter() - start
-                message = _shortened(error)
+                message = shortened(error)
                 if expired.is_set():
                     message = f"stopped after the time limit of {timeout_s:g} s"
                     return Outcome(status="timeout", seconds=seconds, error=message)
@@ -156,7 +152,7 @@ class SparkEngine(Engine):
         try:
             answer: list[str] = self._ready().session.sql(sql).toArrow().column(column).to_pylist()
         except PySparkException as error:
-            raise EngineError(f"Spark cannot read its catalog: {_shortened(error)}") from error
+            raise EngineError(f"Spark cannot read its catalog: {shortened(error)}") from error
         return answer
 
     def _known(self, table: str) -> str:
@@ -195,7 +191,7 @@ class SparkEngine(Engine):
             except (PySparkException, pa.ArrowException, OSError) as error:
                 self._stop()
                 raise EngineError(
-                    f"Spark cannot register table {table!r} at {path}: {_shortened(error)}"
+                    f"Spark cannot register table {table!r} at {path}: {shortened(error)}"
                 ) from error
 
     def _stop(self) -> None:
@@ -203,75 +199,3 @@ class SparkEngine(Engine):
             self._link.session.client.close()
             self._link.server.close()
             self._link = None
-
-
-def _fetch(session: Any, sql: str, max_rows: int) -> Outcome:
-    from pyspark.sql.connect.plan import SQL
-    from pyspark.sql.types import StructType
-
-    start = time.perf_counter()
-    client = session.client
-    schema = StructType()
-    rows: list[tuple[Any, ...]] = []
-    count = 0
-    # One call, and batch by batch: `session.sql` would have the server analyse the text twice,
-    # and `toArrow` would hold every row at once.
-    for part in client.to_table_as_iterator(SQL(sql).to_proto(client), {}):
-        if isinstance(part, StructType):
-            schema = part
-            continue
-        count += part.num_rows
-        rows += _python_rows(part.slice(0, max(0, max_rows - len(rows))))
-    return Outcome(
-        status="ok",
-        columns=tuple(field.name for field in schema),
-        types=tuple(field.dataType.simpleString().lower() for field in schema),
-        rows=tuple(rows),
-        row_count=count,
-        truncated=count > len(rows),
-        seconds=time.perf_counter() - start,
-    )
-
-
-def _plan(session: Any, sql: str) -> Outcome:
-    from pyspark.sql.connect.plan import SQL
-
-    start = time.perf_counter()
-    client = session.client
-    plan = client.explain_string(SQL(sql).to_proto(client), "simple")
-    seconds = time.perf_counter() - start
-    text = re.sub(r"Location: \w+ ?\([^)]*\) ?\[[^\]]*\], ", "", plan).strip()
-    return Outcome("ok", ("plan",), ("string",), ((text,),), 1, seconds=seconds)
-
-
-def _python_rows(table: pa.Table) -> list[tuple[Any, ...]]:
-    """Return rows by position; column names may repeat."""
-    if table.num_rows == 0:
-        return []
-    return list(zip(*map(_values, table.columns), strict=True))
-
-
-def _values(column: pa.ChunkedArray) -> list[Any]:
-    try:
-        values: list[Any] = _without_zone(column).to_pylist(maps_as_pydicts="lossy")
-    except (KeyError, NotImplementedError, OverflowError) as error:
-        # Intervals of months, and dates before the year 1 or after 9999.
-        raise ValueError(f"a result of type {column.type} has no Python value: {error}") from error
-    return values
-
-
-def _without_zone(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a TIMESTAMP as what a clock shows in the session's zone, which is UTC."""
-    import pyarrow as pa
-    import pyarrow.types as pat
-
-    zoned = pat.is_timestamp(column.type) and column.type.tz is not None
-    return column.cast(pa.timestamp(column.type.unit)) if zoned else column
-
-
-def _shortened(error: Exception) -> str:
-    """Return the error's class and message without plan and stack."""
-    text = str(error)
-    match = re.search(r"\[[A-Z][A-Z0-9_.]+\] [^\n]*", text)
-    line = match[0] if match else text.strip().split("\n")[0]
-    return line.rstrip("; ")[:_ERROR_CHARACTERS]

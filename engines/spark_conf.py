@@ -12,6 +12,7 @@ from bothends.infra.dataset import Dataset
 __all__ = ["SparkConf"]
 
 _MIB: Final = 2**20
+_NO_WRITER: Final = "org.apache.spark.internal.io.FileCommitProtocol"
 # Parquet is about three to four times as large once decoded: a quarter of Spark's usual 200 MB.
 _BYTES_PER_PARTITION: Final = 64 * _MIB
 _SMALL_BYTES: Final = 128 * _MIB
@@ -67,6 +68,11 @@ class SparkConf:
             "spark.hadoop.parquet.hadoop.vectored.io.enabled": "false",
             # By default pages grow with the heap, and every small join zeroes tens of megabytes.
             "spark.buffer.pageSize": "1m",
+            # By default it forgets, so that the second run of a query compiles again.
+            "spark.sql.codegen.cache.maxEntries": "2000",
+            # A second fence behind the guard: every write to files makes one of these before it
+            # touches them, and of the abstract class there is none.
+            "spark.sql.sources.commitProtocolClass": _NO_WRITER,
             # Two ways from SQL to this machine: files by path, and ${env:...} in the text.
             "spark.sql.runSQLOnFiles": "false",
             "spark.sql.variable.substitute": "false",

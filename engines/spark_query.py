@@ -1,0 +1,104 @@
+"""One query through Spark Connect: its rows as Python values, its plan, its error in a line."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from bothends.engines.base import Outcome
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["fetch", "plan", "shortened"]
+
+_ERROR_CHARACTERS: Final = 800
+
+
+def fetch(session: Any, sql: str, max_rows: int) -> Outcome:
+    """Run a query and receive its rows batch by batch.
+
+    Args:
+        session: A Spark Connect session.
+        sql: The query.
+        max_rows: Rows that are kept at most; the others are counted.
+
+    Raises:
+        PySparkException: If Spark refuses the query or it breaks.
+        ValueError: If the result holds a value that Python cannot.
+    """
+    from pyspark.sql.connect.plan import SQL
+    from pyspark.sql.types import StructType
+
+    start = time.perf_counter()
+    client = session.client
+    schema = StructType()
+    rows: list[tuple[Any, ...]] = []
+    count = 0
+    # One call, and batch by batch: `session.sql` would have the server analyse the text twice,
+    # and `toArrow` would hold every row at once.
+    for part in client.to_table_as_iterator(SQL(sql).to_proto(client), {}):
+        if isinstance(part, StructType):
+            schema = part
+            continue
+        count += part.num_rows
+        rows += _python_rows(part.slice(0, max(0, max_rows - len(rows))))
+    return Outcome(
+        status="ok",
+        columns=tuple(field.name for field in schema),
+        types=tuple(field.dataType.simpleString().lower() for field in schema),
+        rows=tuple(rows),
+        row_count=count,
+        truncated=count > len(rows),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def plan(session: Any, sql: str) -> Outcome:
+    """Return the physical plan of a query as one cell, without the paths of its files.
+
+    Raises:
+        PySparkException: If Spark refuses the query.
+    """
+    from pyspark.sql.connect.plan import SQL
+
+    start = time.perf_counter()
+    client = session.client
+    text = client.explain_string(SQL(sql).to_proto(client), "simple")
+    seconds = time.perf_counter() - start
+    text = re.sub(r"Location: \w+ ?\([^)]*\) ?\[[^\]]*\], ", "", text).strip()
+    return Outcome("ok", ("plan",), ("string",), ((text,),), 1, seconds=seconds)
+
+
+def _python_rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    """Return rows by position; column names may repeat."""
+    if table.num_rows == 0:
+        return []
+    return list(zip(*map(_values, table.columns), strict=True))
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    try:
+        values: list[Any] = _without_zone(column).to_pylist(maps_as_pydicts="lossy")
+    except (KeyError, NotImplementedError, OverflowError) as error:
+        # Intervals of months, and dates before the year 1 or after 9999.
+        raise ValueError(f"a result of type {column.type} has no Python value: {error}") from error
+    return values
+
+
+def _without_zone(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a TIMESTAMP as what a clock shows in the session's zone, which is UTC."""
+    import pyarrow as pa
+    import pyarrow.types as pat
+
+    zoned = pat.is_timestamp(column.type) and column.type.tz is not None
+    return column.cast(pa.timestamp(column.type.unit)) if zoned else column
+
+
+def shortened(error: Exception) -> str:
+    """Return the error's class and message without plan and stack."""
+    text = str(error)
+    match = re.search(r"\[[A-Z][A-Z0-9_.]+\] [^\n]*|(?<=details = \")[^\"\n]*", text)
+    line = match[0] if match else text.strip().split("\n")[0]
+    return line.rstrip("; ")[:_ERROR_CHARACTERS]

@@ -1,0 +1,190 @@
+"""What is Spark's own: the server's life and death, DDL, errors, types, settings."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bothends.engines import Limits, open_engine
+from bothends.engines.java import JavaRuntime
+from bothends.engines.spark import SparkEngine
+from bothends.engines.spark_catalog import clean_ddl, quoted
+from bothends.engines.spark_conf import SparkConf
+from bothends.engines.spark_server import SparkServer
+from bothends.infra.dataset import Dataset
+from bothends.infra.errors import EngineError, MissingExtraError
+
+
+@pytest.fixture(scope="module")
+def spark(items: Dataset) -> Iterator[SparkEngine]:
+    with SparkEngine(items, cores=1) as engine:
+        yield engine
+
+
+def server_pid(engine: SparkEngine) -> int:
+    return engine._ready().server._process.pid
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # A killed process stays a zombie where nobody waits for it.
+    status = Path(f"/proc/{pid}/stat")
+    return not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def wait_until_gone(pid: int) -> bool:
+    deadline = time.monotonic() + 20
+    while is_running(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not is_running(pid)
+
+
+@pytest.mark.slow
+def test_ddl_is_what_helps_a_model(spark: SparkEngine) -> None:
+    assert spark.ddl("order") == (
+        "CREATE TABLE order (\n  number BIGINT,\n  item_id BIGINT)\nUSING parquet"
+    )
+
+
+@pytest.mark.slow
+def test_error_is_class_and_suggestion(spark: SparkEngine) -> None:
+    error = spark.execute("SELECT nam FROM item").error or ""
+    assert error.startswith("[UNRESOLVED_COLUMN.WITH_SUGGESTION]")
+    assert "`name`" in error
+    assert "\n" not in error
+    error = spark.execute("SELECT 1 / (id - id) FROM item").error or ""
+    assert error.startswith("[DIVIDE_BY_ZERO]")
+
+
+@pytest.mark.slow
+def test_nested_and_zoned_values(spark: SparkEngine) -> None:
+    outcome = spark.execute(
+        "SELECT array(1, NULL), map('a', 1), named_struct('x', 1), "
+        "TIMESTAMP '2020-01-01 10:00:00+02:00', x'00FF', double('NaN'), NULL"
+    )
+    assert outcome.rows[0][:5] == (
+        [1, None],
+        {"a": 1},
+        {"x": 1},
+        dt.datetime(2020, 1, 1, 8, 0),  # noqa: DTZ001
+        b"\x00\xff",
+    )
+    assert outcome.rows[0][5] != outcome.rows[0][5]
+    assert outcome.rows[0][6] is None
+    assert outcome.types[:4] == ("array<int>", "map<string,int>", "struct<x:int>", "timestamp")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sql", ["SELECT INTERVAL 1 MONTH", "SELECT TIMESTAMP '-0001-01-01'"])
+def test_value_that_python_lacks_is_a_failure(spark: SparkEngine, sql: str) -> None:
+    outcome = spark.execute(sql)
+    assert outcome.status == "failed"
+    assert "no Python value" in (outcome.error or "")
+
+
+@pytest.mark.slow
+def test_neither_files_nor_environment_are_read(
+    spark: SparkEngine, items: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Past the guard: what the server itself refuses.
+    outcome = spark._execute(f"SELECT * FROM parquet.`{items.tables['item']}`", Limits())
+    assert outcome.status == "failed"
+    assert spark.execute("SELECT '${env:HOME}'").rows == (("${env:HOME}",),)
+
+
+@pytest.mark.slow
+def test_dead_server_fails_its_query_and_is_replaced(spark: SparkEngine) -> None:
+    pid = server_pid(spark)
+    threading.Timer(1.0, os.kill, (pid, signal.SIGKILL)).start()
+    outcome = spark.execute("SELECT count(*) FROM range(1000000000000) WHERE hash(id) % 3 = 1")
+    assert outcome.status == "failed"
+    assert "server died" in (outcome.error or "")
+    assert spark.execute("SELECT count(*) FROM item").rows == ((3,),)
+    assert server_pid(spark) != pid
+
+
+@pytest.mark.slow
+def test_server_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
+    code = """
+import sys, threading, time
+from bothends.engines.java import find_java
+from bothends.engines.spark_server import SparkServer
+servers = []
+def start():
+    servers.append(SparkServer(find_java(), options=(), conf={"spark.master": "local[1]"}))
+starter = threading.Thread(target=start)
+starter.start()
+starter.join()
+print(servers[0]._process.pid, flush=True)
+time.sleep(600)
+"""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+    # It outlives the thread that started it, and nothing more.
+    assert is_running(pid)
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    assert wait_until_gone(pid)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_server_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    java = tmp_path / "java" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text("#!/bin/sh\necho out of luck >&2\nexit 3\n")
+    java.chmod(0o755)
+    with pytest.raises(EngineError, match="out of luck"):
+        SparkServer(JavaRuntime(tmp_path / "java", 17, "PATH"), options=(), conf={})
+    assert [path.name for path in tmp_path.iterdir()] == ["java"]
+
+
+def test_missing_pyspark_names_the_extra(items: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.sql.connect.session", None)
+    with pytest.raises(MissingExtraError, match=r"bothends\[spark\]"):
+        open_engine("spark", items)
+
+
+def test_settings_follow_data_and_cores(items: Dataset, tmp_path: Path) -> None:
+    conf = SparkConf.for_dataset(items, cores=3)
+    assert conf.spark["spark.master"] == "local[3]"
+    assert conf.spark["spark.sql.shuffle.partitions"] == "3"
+    assert "-XX:TieredStopAtLevel=1" in conf.java
+    with (tmp_path / "large.parquet").open("wb") as file:
+        file.truncate(640 * 2**20)  # sparse
+    large = replace(items, tables={"large": tmp_path / "large.parquet"})
+    conf = SparkConf.for_dataset(large, cores=3)
+    assert conf.spark["spark.sql.shuffle.partitions"] == "10"
+    assert "-XX:TieredStopAtLevel=1" not in conf.java
+
+
+def test_clean_ddl() -> None:
+    raw = (
+        "CREATE TABLE spark_catalog.default.t (\n  a STRING COLLATE UTF8_BINARY,\n  b INT)\n"
+        "USING parquet\nLOCATION 'file:/some/it\\'s/where'\nTBLPROPERTIES (\n  'x' = 'y')\n"
+    )
+    assert clean_ddl(raw) == "CREATE TABLE t (\n  a STRING,\n  b INT)\nUSING parquet"
+
+
+def test_quoted() -> None:
+    assert quoted("a`b") == "`a``b`"

@@ -121,7 +121,10 @@ def _with_all_calls(reply: AIMessage, attempt: Attempt) -> tuple[AIMessage, int]
         )
         for i, call in enumerate(calls)
     ]
-    return reply.model_copy(update={"tool_calls": made}), from_text
+    # A call that stood in the text is sent back as a call alone: a model that saw its own words
+    # beside it would take them for the way to go on.
+    said = {"content": ""} if from_text else {}
+    return reply.model_copy(update={"tool_calls": made, **said}), from_text
 
 
 def _tools(state: State, runtime: Runtime[Attempt]) -> dict[str, Any]:

@@ -30,20 +30,18 @@ def check_query_tool(
 
     def check_query(sql: str) -> tuple[str, ToolReport]:
         checked = rewrite(sql) if rewrite else sql
-        lines = [checked] if rewrite else []
+        advice = f"The query is checked. Now call run_query with it:\n\n{checked}"
         if not explain:
-            return checked, ToolReport(sql=sql)
+            return advice, ToolReport(sql=sql)
         plan = engine.explain(checked)
-        if plan.status == "ok":
-            lines.append("The engine accepts the query.")
-        else:
-            lines.append(f"The engine refuses the query: {plan.error}")
-        return "\n\n".join(lines), ToolReport(engine_s=plan.seconds, sql=sql, error=plan.error)
+        if plan.status != "ok":
+            advice = f"The engine refuses the query: {plan.error}\n\n{checked}"
+        return advice, ToolReport(engine_s=plan.seconds, sql=sql, error=plan.error)
 
     return StructuredTool.from_function(
         check_query,
         name="check_query",
-        description="Check a query for mistakes before running it. Returns the query to run.",
+        description="Check a query for mistakes before running it. Shows the query to run.",
         args_schema=_Arguments,
         response_format="content_and_artifact",
     )

@@ -18,6 +18,7 @@ Telling = Callable[..., Model]
 Call = Callable[..., AIMessage]
 
 COUNT = "SELECT COUNT(*) AS n FROM item"
+CHECKED = f"The query is checked. Now call run_query with it:\n\n{COUNT}"
 
 
 def test_ends_after_the_first_run_query(
@@ -138,14 +139,26 @@ def test_calls_written_as_text_are_recognised_by_a_switch(
     run = Agent(shop, telling([AIMessage(text)], text_calls=True)).run(case)
     assert run.status == "ok"
     assert run.steps[0].calls_from_text == 1
+    assert run.steps[0].text == text
+
+
+def test_a_call_written_as_text_is_sent_back_as_a_call_alone(
+    shop: Engine, telling: Telling, case: Case
+) -> None:
+    first = AIMessage('{"name": "list_tables", "arguments": {}}')
+    model = telling([first, AIMessage("done")], text_calls=True)
+    Agent(shop, model).run(case)
+    sent = model.chat(case).seen[-1][-2]
+    assert sent.text == ""
+    assert [call["name"] for call in sent.tool_calls] == ["list_tables"]
 
 
 @pytest.mark.parametrize(
     ("check", "offered", "llm_calls", "observation"),
     [
-        ("llm", True, 1, COUNT),
-        ("explain", True, 0, "The engine accepts the query."),
-        ("both", True, 1, f"{COUNT}\n\nThe engine accepts the query."),
+        ("llm", True, 1, CHECKED),
+        ("explain", True, 0, CHECKED),
+        ("both", True, 1, CHECKED),
         ("off", False, 0, "error: there is no tool 'check_query'; the tools are: "),
     ],
 )
@@ -193,7 +206,7 @@ def test_the_checker_can_be_another_model(
     checker = telling([], [AIMessage(f"Fixed:\n```sql\n{better}\n```")])
     run = Agent(shop, controller, checker=checker).run(case)
     assert run.sql == better
-    assert controller.chat(case).seen[-1][-1].text == better
+    assert controller.chat(case).seen[-1][-1].text.endswith(better)
 
 
 def test_provider_fault_is_a_status(shop: Engine, telling: Telling, case: Case) -> None:

@@ -7,7 +7,7 @@ import re
 __all__ = ["extract_sql"]
 
 _FENCE = re.compile(r"```[ \t]*(\w*)[ \t]*\n(.*?)```", re.DOTALL)
-_STATEMENT = re.compile(r"(?:^|\n)\s*((?:select|with)\b.*)", re.IGNORECASE | re.DOTALL)
+_STATEMENT = re.compile(r"(?:^|\n)\s*(\(*\s*(?:select|with)\b.*)", re.IGNORECASE | re.DOTALL)
 
 
 def extract_sql(text: str) -> str | None:

@@ -104,7 +104,7 @@ def judge(
         precision=found / widths[1] if widths[1] else 0.0,
         gold_rows=gold.row_count,
         predicted_rows=predicted.row_count,
-        empty_gold=gold.row_count == 0,
+        empty_gold=all(cell is None for row in gold.rows for cell in row),
         tolerance=tolerance,
         reason=reason,
     )

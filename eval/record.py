@@ -69,7 +69,9 @@ class Verdict(_Record):
     precision: float = Field(description="P_i: columns found over predicted columns.")
     gold_rows: int = Field(description="Rows of gold.")
     predicted_rows: int = Field(description="Rows of the result.")
-    empty_gold: bool = Field(False, description="Gold has no rows: the verdict proves little.")
+    empty_gold: bool = Field(
+        False, description="Gold has no rows, or nothing but NULL: the verdict proves little."
+    )
     tolerance: Tolerance = Field(description="The tolerance in force.")
     reason: str = Field("", description="Why it is not exact, in a sentence.")
 

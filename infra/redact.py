@@ -9,7 +9,7 @@ __all__ = ["redact"]
 
 _SHAPES = re.compile(
     r"""
-    (?:sk|pk|rk|xai|gsk|ghp|hf)[-_][A-Za-z0-9_\-*]{8,}      # keys of the usual providers
+    \b(?:sk|pk|rk|xai|gsk|ghp|hf)[-_][A-Za-z0-9_\-*]{8,}      # keys of the usual providers
     | \bAIza[A-Za-z0-9_\-]{10,}                              # Google
     | \b(?:AKIA|ASIA)[A-Z0-9]{12,}                           # AWS
     | (?<=Bearer\ )[A-Za-z0-9._~+/=\-]{8,}

@@ -69,8 +69,8 @@ def _excluded(trials: Iterable[Trial]) -> Iterable[str]:
     empty = [t.key.question_id for t in trials if t.verdict is not None and t.verdict.empty_gold]
     if empty:
         yield (
-            f"Gold has no rows on question {join(list(dict.fromkeys(empty)))}: a verdict there "
-            "proves little."
+            f"Gold has no rows, or nothing but NULL, on question "
+            f"{join(list(dict.fromkeys(empty)))}: a verdict there proves little."
         )
 
 

@@ -200,6 +200,9 @@ def test_empty_gold_is_flagged() -> None:
     assert (narrower.focus, narrower.error_class, narrower.columns_found) == (False, "B", 1)
     rows = judge(outcome([], 1), outcome([(1,)]), gold_sql="SELECT 1", dialect="spark")
     assert (rows.error_class, rows.empty_gold) == ("A", True)
+    # A sum over nothing is one NULL, which any other sum over nothing equals.
+    assert verdict([(None,)], [(None,)]).empty_gold
+    assert not verdict([(None,), (1,)], [(None,), (1,)]).empty_gold
 
 
 def test_a_result_that_was_cut() -> None:

@@ -355,7 +355,7 @@ def test_caveats_name_what_the_figures_rest_on() -> None:
     said = " ".join(answer(source_of(trials)))
     assert "The run is not finished: 2 of 10 trials are in." in said
     assert "1 trial left out of every figure: gold failed on question q1." in said
-    assert "Gold has no rows on question q1" in said
+    assert "Gold has no rows, or nothing but NULL, on question q1" in said
 
 
 def test_models_of_one_label_are_told_apart() -> None:

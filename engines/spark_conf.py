@@ -16,6 +16,12 @@ _NO_WRITER: Final = "org.apache.spark.internal.io.FileCommitProtocol"
 # Parquet is about three to four times as large once decoded: a quarter of Spark's usual 200 MB.
 _BYTES_PER_PARTITION: Final = 64 * _MIB
 _SMALL_BYTES: Final = 128 * _MIB
+# On small data most of the work is loading classes, compiling, and growing the heap: no optimising
+# compiler, no collector with threads of its own, and room from the start.
+_QUICK: Final = (
+    *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
+    *("-Xms1g", "-Xmn600m", "-XX:MetaspaceSize=256m"),
+)
 _MEMORY_SHARE: Final = 4
 _MEMORY_MB: Final = (1_024, 16_384)
 
@@ -81,9 +87,7 @@ class SparkConf:
     @property
     def java(self) -> tuple[str, ...]:
         """Options for Java."""
-        # The optimising compiler takes longer than the queries when these take milliseconds, and
-        # so does a collector with threads of its own; on large data both pay.
-        quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC") if self.small else ()
+        quick = _QUICK if self.small else ()
         # Half a broken server is worse than none: the engine starts another.
         return (f"-Xmx{self.memory_mb}m", "-XX:+ExitOnOutOfMemoryError", *quick)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.resources import as_file, files
 from pathlib import Path
 
+from bothends.agent.recipe import Recipe
 from bothends.eval.experiment import Experiment, Regimen
 
 __all__ = ["demo_directory", "demo_experiment"]
-
-RECORDING = "qwen2.5-coder-1.5b.tpch.jsonl"
 
 _QUESTIONS = ("1", "3", "6", "12", "14", "17", "18", "21")
 _SMALLEST = ("1", "6")
@@ -25,19 +23,20 @@ def demo_experiment(*, smallest: bool = False) -> Experiment:
     Args:
         smallest: Whether to ask two questions only.
     """
-    with as_file(files("bothends") / "recordings" / RECORDING) as recording:
-        models = (
-            "scripted:perfect?label=exact script&price_as=anthropic:claude-haiku-4-5",
-            "scripted:flaky?label=flaky script&p=0.4&seed=7&price_as=openai:gpt-5-mini",
-            "scripted:extra_column?label=wide script&price_as=openai:gpt-4o",
-            f"replay:{recording}?machine=m7i.large",
-        )
+    models = (
+        "scripted:perfect?label=exact script&price_as=anthropic:claude-haiku-4-5",
+        "scripted:flaky?label=flaky script&p=0.4&seed=7&price_as=google:gemini-3-flash-preview",
+        "scripted:extra_column?label=wide script&price_as=openai:gpt-4o",
+        "replay:qwen2.5-coder-1.5b.tpch",
+    )
     return Experiment(
         suite="tpch",
         question_ids=_SMALLEST if smallest else _QUESTIONS,
         engine="spark",
         scale_factor=0.01,
         models=models,
+        # As it was recorded, since a replay must meet the same conversation.
+        recipe=Recipe(sample_rows=0, max_turns=8),
         regimen=Regimen(warmups=0, repeats=2),
     )
 

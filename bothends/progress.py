@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from bothends.eval.record import Trial
 from bothends.eval.store import Manifest
+from bothends.tools.text import as_cell
 
 __all__ = ["RunProgress"]
 
@@ -110,5 +111,5 @@ def print_models(console: Console, manifest: Manifest) -> None:
 
 def _said(trial: Trial) -> str:
     if trial.verdict is None:
-        return f"{trial.status} ({trial.error})" if trial.error else trial.status
+        return f"{trial.status} ({as_cell(trial.error)})" if trial.error else trial.status
     return "valid" if trial.verdict.focus else f"wrong (class {trial.verdict.error_class})"

@@ -16,12 +16,15 @@ from langchain_core.outputs import LLMResult
 from bothends.agent.meter import ROLE
 from bothends.agent.models.base import Case
 from bothends.agent.models.recording import RecordedCall, RecordingWriter, Role, question_digest
+from bothends.infra.redact import redact
 
 __all__ = ["TrialRecorder"]
 
+_ERROR_CHARACTERS = 500
+
 
 class TrialRecorder(BaseCallbackHandler):
-    """Records the LLM calls of one trial that were answered; failed attempts leave no line.
+    """Records the LLM calls of one trial, every attempt a line.
 
     Args:
         writer: Where the lines go.
@@ -51,17 +54,35 @@ class TrialRecorder(BaseCallbackHandler):
         self._open[run_id] = (time.perf_counter(), role, _prompt_digest(messages[0]))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
-        """Forget a call that failed."""
-        self._open.pop(run_id)
+        """Record an attempt that failed."""
+        start_s, role, prompt = self._open.pop(run_id)
+        said = redact(str(error))[:_ERROR_CHARACTERS]
+        self._write(role, prompt, start_s, error=said)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
         """Record a call that was answered."""
         start_s, role, prompt = self._open.pop(run_id)
-        seconds = time.perf_counter() - start_s
         message = getattr(response.generations[0][0], "message", None)
         if not isinstance(message, AIMessage):
             return
         said = message.response_metadata
+        self._write(
+            role,
+            prompt,
+            start_s,
+            text=message.text,
+            tool_calls=tuple(_pick(call, "name", "args", "id") for call in message.tool_calls),
+            invalid_tool_calls=tuple(
+                _pick(call, "name", "args", "id", "error") for call in message.invalid_tool_calls
+            ),
+            usage=dict(message.usage_metadata) if message.usage_metadata else None,
+            response_model=said.get("model_name") or said.get("model"),
+            finish_reason=said.get("finish_reason")
+            or said.get("stop_reason")
+            or said.get("done_reason"),
+        )
+
+    def _write(self, role: Role, prompt: str, start_s: float, **found: Any) -> None:
         self._writer.append(
             RecordedCall(
                 question_id=self._case.question_id,
@@ -70,18 +91,8 @@ class TrialRecorder(BaseCallbackHandler):
                 index=self._index,
                 role=role,
                 prompt_sha256=prompt,
-                text=message.text,
-                tool_calls=tuple(_pick(call, "name", "args", "id") for call in message.tool_calls),
-                invalid_tool_calls=tuple(
-                    _pick(call, "name", "args", "id", "error")
-                    for call in message.invalid_tool_calls
-                ),
-                usage=dict(message.usage_metadata) if message.usage_metadata else None,
-                seconds=seconds,
-                response_model=said.get("model_name") or said.get("model"),
-                finish_reason=said.get("finish_reason")
-                or said.get("stop_reason")
-                or said.get("done_reason"),
+                seconds=time.perf_counter() - start_s,
+                **found,
             )
         )
         self._index += 1

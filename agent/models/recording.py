@@ -1,4 +1,4 @@
-"""Recordings of a model: a header line, then one line for each LLM call that was answered.
+"""Recordings of a model: a header line, then one line for each LLM call.
 
 A trial's calls are numbered from 0. Where a trial was interrupted and run again, its calls are
 numbered from 0 again, and the last numbering is the one that counts.
@@ -30,13 +30,14 @@ __all__ = [
     "RecordingHeader",
     "RecordingWriter",
     "Role",
+    "find_recording",
     "make_header",
     "question_digest",
     "read_recording",
-    "recorded_questions",
 ]
 
 Role = Literal["controller", "checker"]
+_BUNDLED = Path(__file__).parents[1] / "recordings"
 _SAME = ("model", "suite", "engine", "scale_factor", "recipe")
 
 
@@ -66,7 +67,7 @@ class RecordingHeader(_Line):
 
 
 class RecordedCall(_Line):
-    """One LLM call that was answered: each further line."""
+    """One LLM call, each attempt by itself: each further line."""
 
     question_id: str = Field(description="The question's id.")
     question_sha256: str = Field(description="SHA-256 of the question's text.")
@@ -74,7 +75,7 @@ class RecordedCall(_Line):
     index: int = Field(description="Which LLM call of the trial, from 0.")
     role: Role = Field(description="Which LLM was called.")
     prompt_sha256: str = Field(description="SHA-256 of the conversation that was sent.")
-    text: str = Field(description="The reply's text.")
+    text: str = Field("", description="The reply's text.")
     tool_calls: tuple[dict[str, Any], ...] = Field((), description="Its calls: name, args, id.")
     invalid_tool_calls: tuple[dict[str, Any], ...] = Field(
         (), description="Calls whose arguments were not JSON: name, args, id, error."
@@ -85,6 +86,9 @@ class RecordedCall(_Line):
     seconds: float = Field(description="Seconds from the request to the reply.")
     response_model: str | None = Field(None, description="The model that the reply names.")
     finish_reason: str | None = Field(None, description="Why the reply ended.")
+    error: str | None = Field(
+        None, description="Why there was no reply; such an attempt has no tokens."
+    )
 
 
 class RecordingWriter:
@@ -244,6 +248,24 @@ def make_header(
     )
 
 
+def find_recording(name: str) -> Path:
+    """Return the file of a recording: a path, or the name of one that bothends brings along.
+
+    Raises:
+        ReplayError: If there is neither; the message names those that are brought along.
+    """
+    path = Path(name).expanduser()
+    if path.exists():
+        return path
+    bundled = {file.stem: file for file in sorted(_BUNDLED.glob("*.jsonl"))}
+    if name in bundled:
+        return bundled[name]
+    raise ReplayError(
+        f"there is no recording {name}; check the path, or name one that bothends brings along: "
+        f"{', '.join(bundled)}"
+    )
+
+
 def read_recording(path: Path) -> Recording:
     """Read a recording; a last line that a killed process left unfinished is passed over.
 
@@ -261,15 +283,6 @@ def read_recording(path: Path) -> Recording:
                 f"{path} is damaged: line {number} is no recorded call; record it again"
             ) from None
     return Recording(path, header, calls)
-
-
-def recorded_questions(path: Path) -> tuple[str, ...]:
-    """Return the ids of the questions that a recording holds, in the order of recording.
-
-    Raises:
-        ReplayError: If the file is missing, no recording, or damaged.
-    """
-    return read_recording(path).questions
 
 
 def question_digest(text: str) -> str:

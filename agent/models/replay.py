@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -18,7 +17,12 @@ from pydantic import PrivateAttr
 
 from bothends.agent.models.base import Case, Model
 from bothends.agent.models.pricing import stated_pricing
-from bothends.agent.models.recording import RecordedCall, RecordingHeader, read_recording
+from bothends.agent.models.recording import (
+    RecordedCall,
+    RecordingHeader,
+    find_recording,
+    read_recording,
+)
 from bothends.infra.errors import ReplayError
 from bothends.infra.prices import MachinePricing, NoPricing, Pricing, TokenPricing
 
@@ -75,7 +79,20 @@ class ReplayChatModel(BaseChatModel):
                 f"the conversation took another course than the recorded one at call {position}: "
                 "record it anew with these tools, this recipe and this data"
             )
-        return ChatResult(generations=[ChatGeneration(message=_reply(self.calls[position]))])
+        call = self.calls[position]
+        if call.error is not None:
+            raise _RecordedFaultError(call.error)
+        return ChatResult(generations=[ChatGeneration(message=_reply(call))])
+
+
+class _RecordedFaultError(Exception):
+    """A provider's fault that ended the recorded trial, raised again."""
+
+
+def _answered_or_final(calls: Sequence[RecordedCall]) -> tuple[RecordedCall, ...]:
+    """Leave out the attempts that were retried: a replay has no reason to wait for them again."""
+    last = len(calls) - 1
+    return tuple(call for i, call in enumerate(calls) if call.error is None or i == last)
 
 
 def _reply(call: RecordedCall) -> AIMessage:
@@ -103,11 +120,13 @@ def load(spec: ModelSpec, prices: PriceBook) -> Model:
         ReplayError: If the file is missing, no recording, or damaged.
     """
     spec.admit("label", "price_as", "machine")
-    recording = read_recording(Path(spec.model).expanduser())
+    recording = read_recording(find_recording(spec.model))
     header = recording.header
 
     def chat(case: Case) -> BaseChatModel:
-        return ReplayChatModel(model_name=header.model, calls=recording.calls(case))
+        return ReplayChatModel(
+            model_name=header.model, calls=_answered_or_final(recording.calls(case))
+        )
 
     name = header.model.partition("?")[0]
     note = f" {header.note.rstrip('.')}." if header.note else ""

@@ -21,11 +21,11 @@ from bothends.agent.models.recording import (
     make_header,
     question_digest,
     read_recording,
-    recorded_questions,
 )
 from bothends.agent.models.registry import load_model
 from bothends.agent.recipe import Recipe
 from bothends.agent.record import AgentRun
+from bothends.agent.retry import RetryPolicy
 from bothends.engines import Engine
 from bothends.infra.errors import ReplayError, UsageError
 from bothends.infra.prices import MachinePricing, NoPricing, PriceBook, TokenPricing
@@ -206,7 +206,7 @@ def test_another_course(shop: Engine, case: Case, prices: PriceBook, tmp_path: P
 
 def test_a_question_that_was_not_recorded(case: Case, prices: PriceBook, tmp_path: Path) -> None:
     path = record(tmp_path / "r.jsonl", line(case, 0), line(replace(case, question_id="q3"), 0))
-    assert recorded_questions(path) == ("q1", "q3")
+    assert read_recording(path).questions == ("q1", "q3")
     model = load_model(f"replay:{path}", prices=prices)
     with pytest.raises(ReplayError, match="holds no question 'q2'; it holds: q1, q3"):
         model.chat(replace(case, question_id="q2"))
@@ -365,3 +365,22 @@ def test_an_address_is_not_recorded(spec: str, recorded: str, telling: Telling) 
     made = make_header(model, suite="shop", engine="sqlite", scale_factor=None, recipe="react")
     assert made.model == recorded
     assert "10.1.2.3" not in made.model_dump_json()
+
+
+def test_a_fault_that_ended_a_trial_ends_its_replay(
+    tmp_path: Path, shop: Engine, telling: Callable[..., Model], case: Case, prices: PriceBook
+) -> None:
+    overflow = RuntimeError("400: this request exceeds the available context size (8192 tokens)")
+    passing = ConnectionError("reset")
+    looking = AIMessage(
+        "", tool_calls=[{"name": "list_tables", "args": {}, "id": "1", "type": "tool_call"}]
+    )
+    policy = RetryPolicy(attempts=3, first_wait_s=0.001, max_wait_s=0.002)
+    model = telling([passing, looking, overflow])
+    file = tmp_path / "r.jsonl"
+    with RecordingWriter(file, header()) as writer:
+        recorded = Agent(shop, model, retry=policy).run(case, callbacks=[writer.handler(case)])
+    replayed = Agent(shop, load_model(f"replay:{file}", prices=prices)).run(case)
+    assert (replayed.status, replayed.error) == (recorded.status, recorded.error)
+    assert replayed.status == "gave_up"
+    assert [step.name for step in replayed.steps if step.kind == "tool"] == ["list_tables"]

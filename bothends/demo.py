@@ -9,8 +9,8 @@ from bothends.eval.experiment import Experiment, Regimen
 
 __all__ = ["demo_directory", "demo_experiment"]
 
-_QUESTIONS = ("1", "3", "6", "12", "14", "17", "18", "21")
-_SMALLEST = ("1", "6")
+_QUESTIONS = ("1", "3", "4", "6", "12", "17", "18", "21")
+_SMALLEST = ("4", "6")
 
 
 def demo_experiment(*, smallest: bool = False) -> Experiment:
@@ -37,7 +37,7 @@ def demo_experiment(*, smallest: bool = False) -> Experiment:
         models=models,
         # As it was recorded, since a replay must meet the same conversation.
         recipe=Recipe(sample_rows=0, max_turns=8),
-        regimen=Regimen(warmups=0, repeats=2),
+        regimen=Regimen(warmups=0, repeats=1),
     )
 
 

@@ -24,9 +24,9 @@ def demo_experiment(*, smallest: bool = False) -> Experiment:
         smallest: Whether to ask two questions only.
     """
     models = (
-        "scripted:perfect?label=exact script&price_as=anthropic:claude-haiku-4-5",
-        "scripted:flaky?label=flaky script&p=0.4&seed=7&price_as=google:gemini-3-flash-preview",
-        "scripted:extra_column?label=wide script&price_as=openai:gpt-4o",
+        "scripted:perfect?label=exact&price_as=anthropic:claude-haiku-4-5",
+        "scripted:flaky?label=flaky&p=0.4&seed=7&price_as=google:gemini-3-flash-preview",
+        "scripted:extra_column?label=wide&price_as=openai:gpt-4o",
         "replay:qwen2.5-coder-1.5b.tpch",
     )
     return Experiment(

@@ -10,7 +10,6 @@ from bothends.eval.metrics import Estimate
 from bothends.eval.report.outcomes import models, outcomes
 from bothends.eval.report.source import Group, ReportInput, contenders, groups
 from bothends.eval.report.table import MODEL, Basis, Cell, Column, Table, marked, name_cell
-from bothends.eval.report.words import plural
 
 __all__ = ["by_model", "by_question", "cost", "efficiency", "tables"]
 
@@ -227,7 +226,8 @@ def by_question(source: ReportInput) -> Table:
         _VCES,
         _CVQ,
     )
-    notes = (f"Mean ± standard deviation over {plural(source.replicas, 'replica')}.",)
+    spread = f"Mean ± standard deviation over {source.replicas} replicas."
+    notes = (spread,) if source.replicas > 1 else ()
     return Table("by_question", "By question", columns, tuple(rows), notes)
 
 

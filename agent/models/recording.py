@@ -181,6 +181,11 @@ class Recording:
         """The ids of the questions that it holds, in the order of recording."""
         return tuple(self._trials)
 
+    @property
+    def replicas(self) -> int:
+        """How many repetitions of a question it holds, at least."""
+        return min(map(len, self._trials.values()), default=0)
+
     def calls(self, case: Case) -> tuple[RecordedCall, ...]:
         """Return the calls of a trial.
 

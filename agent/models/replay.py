@@ -129,6 +129,7 @@ def load(spec: ModelSpec, prices: PriceBook) -> Model:
         )
 
     name = header.model.partition("?")[0]
+    replicas = f"{recording.replicas} replica" + ("" if recording.replicas == 1 else "s")
     note = f" {header.note.rstrip('.')}." if header.note else ""
     return Model(
         spec=spec.text,
@@ -136,7 +137,8 @@ def load(spec: ModelSpec, prices: PriceBook) -> Model:
         kind="replay",
         description=(
             f"A recording, not a live model: {name}, served by {header.server}, recorded "
-            f"on {header.date} on {header.hardware}.{note}"
+            f"on {header.date} on {header.hardware}; {len(recording.questions)} questions, "
+            f"{replicas} of each (further ones repeat them).{note}"
         ),
         pricing=stated_pricing(spec, prices) or _recorded_pricing(header),
         text_calls=header.text_calls,

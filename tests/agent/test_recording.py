@@ -346,7 +346,8 @@ def test_says_that_it_is_a_recording(prices: PriceBook, tmp_path: Path) -> None:
     model = load_model(f"replay:{record(tmp_path / 'r', note='Warm cache.')}", prices=prices)
     assert model.description == (
         "A recording, not a live model: openai:small, served by a server of the tests, recorded "
-        "on 2026-01-02 on a machine of the tests. Warm cache."
+        "on 2026-01-02 on a machine of the tests; 0 questions, 0 replicas of each (further ones "
+        "repeat them). Warm cache."
     )
     with pytest.raises(UsageError, match="takes no option"):
         load_model(f"replay:{tmp_path / 'r'}?temperature=0", prices=prices)

@@ -77,5 +77,5 @@ def test_the_printed_metrics_follow_from_the_records(tpch_dataset: Dataset, tmp_
     }
     for label in ("perfect", "flaky", "wide"):
         expected = recompute(out / "trials.jsonl", label)
-        assert float(printed[label]["cvq"]) == pytest.approx(expected["cvq"], rel=1e-9)
-        assert float(printed[label]["vces"]) == pytest.approx(expected["vces"], rel=1e-9)
+        assert float(printed[label]["cvq_usd"]) == pytest.approx(expected["cvq"], rel=1e-9)
+        assert float(printed[label]["vces_per_usd"]) == pytest.approx(expected["vces"], rel=1e-9)

@@ -60,7 +60,8 @@ def test_perfect_is_right_on_all_22(tpch_dataset: Dataset, tmp_path: Path, engin
 def test_each_faulty_script_gets_what_it_was_built_to_get(
     tpch_dataset: Dataset, tmp_path: Path, engine: str
 ) -> None:
-    questions = ("1", "6", "13", "15", "18")
+    # One column and several, ordered and not, one row and many, with and without WITH.
+    questions = ("6", "15") if engine == "spark" else ("1", "6", "13", "15", "18")
     experiment = make_experiment(tpch_dataset, engine=engine, models=FAULTY, question_ids=questions)
     trials = run_experiment(experiment, tmp_path / "run").trials()
     assert len(trials) == len(questions) * len(FAULTY)
@@ -175,14 +176,14 @@ def test_gold_that_cannot_judge_is_no_wrong_answer(tpch_dataset: Dataset, tmp_pa
 def test_flaky_is_right_as_often_as_it_draws(tpch_dataset: Dataset, tmp_path: Path) -> None:
     spec = "scripted:flaky?p=0.5&seed=3"
     experiment = make_experiment(
-        tpch_dataset, models=(spec,), question_ids=("6", "14", "17"), replicas=8
+        tpch_dataset, models=(spec,), question_ids=("6", "14"), replicas=6
     )
     one = run_experiment(experiment, tmp_path / "one").trials()
     two = run_experiment(experiment, tmp_path / "two").trials()
     outcomes = [(trial.key, trial.status, trial.sql) for trial in one]
     assert outcomes == [(trial.key, trial.status, trial.sql) for trial in two]
     right = sum(trial.verdict is not None and trial.verdict.focus for trial in one)
-    assert 4 <= right <= 20
+    assert 2 <= right <= 10
 
 
 def test_record_and_replay_give_the_same_run(tpch_dataset: Dataset, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ FAULTY = (
     "scripted:gives_up",
     "scripted:hesitating",
 )
-ENGINES = ("sqlite", pytest.param("spark", marks=pytest.mark.slow))
+ENGINES = ("sqlite", "postgres", pytest.param("spark", marks=pytest.mark.slow))
 # TPC-H queries whose answer has one column, by the specification: 6, 14, 17 and 19.
 ONE_COLUMN = {"6", "14", "17", "19"}
 

@@ -22,14 +22,15 @@ from bothends.infra.errors import (
 
 try:
     import psycopg
-    from psycopg import sql as compose
+    import psycopg.sql
 except ImportError as _error:
     raise MissingExtraError("psycopg", "postgres") from _error
 
 from bothends.engines.postgres_catalog import Relation, ddl, relations
+from bothends.engines.postgres_connect import cancel, connect_to, connect_with
 from bothends.engines.postgres_load import READER, load_postgres
 from bothends.engines.postgres_server import PostgresServer
-from bothends.engines.postgres_values import adapt_values, type_names
+from bothends.engines.postgres_values import type_names
 
 __all__ = ["PostgresEngine"]
 
@@ -41,6 +42,7 @@ _EXPLAIN_TIMEOUT_S: Final = 60.0
 _CATALOG_TIMEOUT_S: Final = 60.0
 # The server's own limit is the second fence, for when our cancel does not get through.
 _GRACE_S: Final = 2.0
+_MOST_MS: Final = 2**31 - 1
 _RECORDED: Final = (
     *("effective_cache_size", "jit", "max_parallel_workers_per_gather", "random_page_cost"),
     *("shared_buffers", "work_mem"),
@@ -119,7 +121,7 @@ class PostgresEngine(Engine):
             DataError: If the data cannot be loaded.
         """
         if address is not None:
-            return cls(lambda: _connect_to(address))
+            return cls(lambda: connect_to(address))
         if dataset is None:
             raise UsageError("engine 'postgres' needs data: give --suite or --data")
         return cls._embedded(dataset, cores)
@@ -141,7 +143,7 @@ class PostgresEngine(Engine):
             with servers[0].alone():
                 database = load_postgres(directory, dataset)
             address = {"host": str(directory), "port": "5432", "user": READER, "dbname": database}
-            return _connect(**address)
+            return connect_with(**address)
 
         workers = max(0, (cores or os.cpu_count() or 1) - 1)
         return cls(
@@ -163,7 +165,7 @@ class PostgresEngine(Engine):
 
     def sample(self, table: str, rows: int) -> Outcome:
         """Return the first rows of a table."""
-        query = compose.SQL("SELECT * FROM {} LIMIT {}")
+        query = psycopg.sql.SQL("SELECT * FROM {} LIMIT {}")
         identifier = self._known(table).identifier
         return self._execute(query.format(identifier, int(rows)).as_string(), Limits())
 
@@ -198,7 +200,7 @@ class PostgresEngine(Engine):
         try:
             with self._reading(connection, limits.timeout_s), connection.cursor() as cursor:
                 start = time.perf_counter()
-                with time_limit(lambda: _cancel(connection), limits.timeout_s):
+                with time_limit(lambda: cancel(connection), limits.timeout_s):
                     try:
                         # Not a server-side cursor: PostgreSQL plans those for their first rows,
                         # and never in parallel.
@@ -245,7 +247,7 @@ class PostgresEngine(Engine):
         self, connection: psycopg.Connection[Any], timeout_s: float
     ) -> Iterator[psycopg.Connection[Any]]:
         """A READ ONLY transaction with our settings, rolled back."""
-        limit_ms = str(max(1, round((timeout_s + _GRACE_S) * 1000)))
+        limit_ms = str(min(_MOST_MS, round((timeout_s + _GRACE_S) * 1000)))
         settings = {**self._settings, "statement_timeout": limit_ms}
         calls = ", ".join(["set_config(%s, %s, true)"] * len(settings))
         values = [part for item in settings.items() for part in item]
@@ -281,50 +283,6 @@ class PostgresEngine(Engine):
             self._connection = None
             self._connection = self._connect()
         return self._connection
-
-
-def _connect_to(address: str) -> psycopg.Connection[Any]:
-    """Connect to a user's database; what goes wrong is told without what is secret."""
-    try:
-        parts = psycopg.conninfo.conninfo_to_dict(f"postgresql://{address}")
-    except psycopg.ProgrammingError:
-        # libpq's message quotes the address, password and all.
-        raise UsageError(
-            "the address of the PostgreSQL database cannot be read: write "
-            "postgres://user@host:5432/database, with special characters as in URLs (%40 for @)"
-        ) from None
-    return _connect(**{key: str(value) for key, value in parts.items()})
-
-
-def _connect(**address: str) -> psycopg.Connection[Any]:
-    """Open a connection that reads, and returns plain Python values."""
-    defaults = {"connect_timeout": "10", "application_name": "bothends"}
-    alive = {"keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3"}
-    try:
-        connection: psycopg.Connection[Any] = psycopg.connect(
-            **{**defaults, **alive, **address, "client_encoding": "utf8"},  # type: ignore[arg-type]
-            autocommit=True,
-            # The same query again must cost what it cost before.
-            prepare_threshold=None,
-        )
-        connection.read_only = True
-        adapt_values(connection)
-    except psycopg.Error as error:
-        where = f"{address.get('host', 'this machine')}/{address.get('dbname', '')}".rstrip("/")
-        message = " ".join(str(error).split())
-        if password := address.get("password"):
-            message = message.replace(password, "[redacted]")
-        raise EngineError(
-            f"cannot connect to PostgreSQL at {where}: {message[:_ERROR_CHARACTERS]}. Check that "
-            "it runs and the address; a password comes from the URL, PGPASSWORD or ~/.pgpass"
-        ) from None
-    return connection
-
-
-def _cancel(connection: psycopg.Connection[Any]) -> None:
-    # A server that is gone cannot be told.
-    with contextlib.suppress(psycopg.Error):
-        connection.cancel_safe(timeout=_GRACE_S)
 
 
 def _described(connection: psycopg.Connection[Any], sql: str) -> psycopg.pq.abc.PGresult:

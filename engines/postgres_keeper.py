@@ -72,6 +72,4 @@ def _stop(server: subprocess.Popen[bytes]) -> None:
 
 if __name__ == "__main__":
     _room, _socket_directory, _user, *_command = sys.argv[1:]
-    # A terminal's Ctrl-C is for the users; the server ends after them.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     keep(Path(_room), Path(_socket_directory), _command, json.loads(_user))

@@ -148,6 +148,8 @@ class PostgresServer:
 
     def _initialise(self) -> None:
         """Make the server's files, which appear whole or not at all."""
+        for left in self._room.glob("new-*"):  # by a process that was killed
+            shutil.rmtree(left)
         scratch = Path(tempfile.mkdtemp(prefix="new-", dir=self._room))
         self._give(scratch)
         # The order of text is that of its code points, as in the other engines.

@@ -5,20 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import psycopg
-from psycopg.abc import Buffer, Loader
+from psycopg.abc import AdaptContext, Buffer
+from psycopg.adapt import Loader
+from psycopg.pq import Format
 from psycopg.types import TypeInfo
 from psycopg.types.composite import CompositeInfo, register_composite
-from psycopg.types.datetime import (
-    DateLoader,
-    IntervalLoader,
-    TimeLoader,
-    TimestampLoader,
-    TimestamptzLoader,
-    TimetzLoader,
-)
 from psycopg.types.string import TextLoader
 
 __all__ = ["adapt_values", "type_names"]
@@ -44,57 +38,39 @@ _USER_TYPES: Final = """
 """
 
 
-class _Date(DateLoader):
+class _OrText(Loader):
+    """Loads a value as another loader does, or its text where Python has no such value."""
+
+    exact: ClassVar[type[Loader]]
+
+    def __init__(self, oid: int, context: AdaptContext | None = None) -> None:
+        super().__init__(oid, context)
+        self._load = self.exact(oid, context).load
+
     def load(self, data: Buffer) -> Any:
         try:
-            return super().load(data)
-        except psycopg.DataError:  # infinity, or a year before 1 or after 9999
-            return _text(data)
-
-
-class _Timestamp(TimestampLoader):
-    def load(self, data: Buffer) -> Any:
-        try:
-            return super().load(data)
-        except psycopg.DataError:
-            return _text(data)
-
-
-class _Timestamptz(TimestamptzLoader):
-    def load(self, data: Buffer) -> Any:
-        try:
-            loaded: datetime = super().load(data)
-            return loaded.astimezone(UTC).replace(tzinfo=None)
+            return self._load(data)
+        # Infinity, a year before 1 or after 9999, or 24:00:00.
         except (psycopg.DataError, OverflowError):
-            return _text(data)
+            return bytes(data).decode()
 
 
-class _Time(TimeLoader):
+class _Zoneless(_OrText):
     def load(self, data: Buffer) -> Any:
+        value = super().load(data)
         try:
-            return super().load(data)
-        except psycopg.DataError:  # 24:00:00
-            return _text(data)
+            return (
+                value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
+            )
+        except OverflowError:
+            return bytes(data).decode()
 
 
-class _Timetz(TimetzLoader):
+class _Interval(_OrText):
     def load(self, data: Buffer) -> Any:
-        try:
-            return super().load(data)
-        except psycopg.DataError:
-            return _text(data)
-
-
-class _Interval(IntervalLoader):
-    def load(self, data: Buffer) -> Any:
-        text = _text(data)
+        text = bytes(data).decode()
         # psycopg would call a month 30 days, and infinity none.
-        if re.search("mon|year|infinity", text):
-            return text
-        try:
-            return super().load(data)
-        except (psycopg.DataError, OverflowError):
-            return text
+        return text if re.search("mon|year|infinity", text) else super().load(data)
 
 
 def adapt_values(connection: psycopg.Connection[Any]) -> None:
@@ -112,17 +88,17 @@ def adapt_values(connection: psycopg.Connection[Any]) -> None:
         psycopg.Error: If the catalog cannot be read.
     """
     adapters = connection.adapters
-    loaders: dict[str, type[Loader]] = {
-        "date": _Date,
-        "timestamp": _Timestamp,
-        "timestamptz": _Timestamptz,
-        "time": _Time,
-        "timetz": _Timetz,
+    lenient: dict[str, type[_OrText]] = {
+        **dict.fromkeys(("date", "timestamp", "time", "timetz"), _OrText),
+        "timestamptz": _Zoneless,
         "interval": _Interval,
-        **dict.fromkeys(_AS_TEXT, TextLoader),
     }
-    for name, loader in loaders.items():
-        adapters.register_loader(name, loader)
+    for name, base in lenient.items():
+        # What psycopg itself would take is written in C.
+        exact = adapters.get_loader(adapters.types[name].oid, Format.TEXT)
+        adapters.register_loader(name, type(base.__name__, (base,), {"exact": exact}))
+    for name in _AS_TEXT:
+        adapters.register_loader(name, TextLoader)
     for name, oid, array_oid, fields, types in connection.execute(_USER_TYPES).fetchall():
         if fields:
             composite = CompositeInfo(
@@ -146,7 +122,3 @@ def type_names(cursor: psycopg.Cursor[Any]) -> tuple[str, ...]:
 
 def _dict(values: Sequence[Any], info: CompositeInfo) -> dict[str, Any]:
     return dict(zip(info.field_names, values, strict=True))
-
-
-def _text(data: Buffer) -> str:
-    return bytes(data).decode()

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bothends.engines.postgres_load import READER, load_postgres
+from bothends.engines.postgres_server import PostgresServer
 from bothends.eval.experiment import Experiment, Regimen
 from bothends.eval.record import Trial
 from bothends.eval.runner import Silent, run_experiment
@@ -249,6 +251,23 @@ def test_bad_input_is_one_sentence(
         run_experiment(make_experiment(tpch_dataset, **changes), tmp_path / "run")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "run" / "trials.jsonl").exists()
+
+
+def test_a_password_reaches_no_file(tpch_dataset: Dataset, tmp_path: Path) -> None:
+    server = PostgresServer(tpch_dataset.directory / "postgres")
+    try:
+        with server.alone():
+            database = load_postgres(server.socket_directory, tpch_dataset)
+        host = str(server.socket_directory).replace("/", "%2F")
+        spec = f"postgres://{READER}:hush-hush@{host}/{database}"
+        experiment = make_experiment(tpch_dataset, engine=spec, question_ids=("6",))
+        run = run_experiment(experiment, tmp_path / "run")
+    finally:
+        server.close()
+    assert [trial.status for trial in run.trials()] == ["ok"]
+    assert run.manifest.experiment.engine == spec.replace(":hush-hush", "")
+    for file in (tmp_path / "run").iterdir():
+        assert "hush-hush" not in file.read_text()
 
 
 def test_every_question_is_in_the_manifest(tpch_dataset: Dataset, tmp_path: Path) -> None:

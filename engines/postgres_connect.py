@@ -65,7 +65,7 @@ def connect_with(**address: str) -> psycopg.Connection[Any]:
         adapt_values(connection)
     except psycopg.Error as error:
         where = f"{address.get('host', 'this machine')}/{address.get('dbname', '')}".rstrip("/")
-        message = " ".join(str(error).split())
+        message = " ".join(str(error).split()).rstrip("?.")
         if password := address.get("password"):
             message = message.replace(password, "[redacted]")
         raise EngineError(

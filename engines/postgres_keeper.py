@@ -49,20 +49,25 @@ def keep(room: Path, socket_directory: Path, command: list[str], user: int | Non
     server = subprocess.Popen(command, **who)  # type: ignore[call-overload] # noqa: S603
     # Reaps the server if it ends by itself, so that another may take its place.
     threading.Thread(target=server.wait, daemon=True).start()
-    while True:
-        with locked(room / "users"):
-            pass
-        with locked(room / "state"), (room / "users").open("a") as users:
-            try:
-                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue  # Somebody came in between.
-            _stop(server)
-            shutil.rmtree(socket_directory, ignore_errors=True)
-            return
+    try:
+        while True:
+            with locked(room / "users"):
+                pass
+            with locked(room / "state"), (room / "users").open("a") as users:
+                try:
+                    fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    continue  # Somebody came in between.
+                _stop(server)
+                return
+    finally:
+        _stop(server)
+        shutil.rmtree(socket_directory, ignore_errors=True)
 
 
 def _stop(server: subprocess.Popen[bytes]) -> None:
+    if server.poll() is not None:
+        return
     for how in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
         server.send_signal(how)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -72,4 +77,6 @@ def _stop(server: subprocess.Popen[bytes]) -> None:
 
 if __name__ == "__main__":
     _room, _socket_directory, _user, *_command = sys.argv[1:]
+    # The system's shutdown, say: the server goes where its keeper goes.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     keep(Path(_room), Path(_socket_directory), _command, json.loads(_user))

@@ -107,7 +107,7 @@ class PostgresServer:
         if self._answers(self._socket_directory()):
             return None
         if self._user is not None:
-            for directory in (self._programs, self._room, Path(tempfile.gettempdir())):
+            for directory in (self._programs, Path(tempfile.gettempdir())):
                 _let_through(directory)
         if not self._cluster.exists():
             self._initialise()
@@ -115,19 +115,19 @@ class PostgresServer:
         sockets = Path(tempfile.mkdtemp(prefix="bothends-postgres-"))
         self._give(sockets)
         settings = {**_SETTINGS, "unix_socket_directories": str(sockets), **_shared_memory()}
-        command = [str(self._programs / "postgres"), "-D", str(self._cluster)]
+        command = [str(self._programs / "postgres"), "-D", self._named(self._cluster)]
         command += [part for item in settings.items() for part in ("-c", "=".join(item))]
         user = "null" if self._user is None else str(self._user)
         with self._log.open("wb") as log:
             keeper = subprocess.Popen(  # noqa: S603
                 [
-                    *(sys.executable, "-m", postgres_keeper.__name__),
+                    *(sys.executable, "-P", "-m", postgres_keeper.__name__),
                     *(str(self._room.absolute()), str(sockets), user, *command),
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                cwd="/",
+                cwd=self._cluster,
                 env=_environment(),
                 start_new_session=True,
             )
@@ -154,7 +154,7 @@ class PostgresServer:
         self._give(scratch)
         # The order of text is that of its code points, as in the other engines.
         command = [
-            *(str(self._programs / "initdb"), "-D", str(scratch), "-U", "postgres"),
+            *(str(self._programs / "initdb"), "-D", self._named(scratch), "-U", "postgres"),
             *("--auth=trust", "--encoding=UTF8", "--locale=C", "--locale-provider=builtin"),
             *("--builtin-locale=C.UTF-8", "--no-instructions"),
         ]
@@ -163,7 +163,7 @@ class PostgresServer:
             capture_output=True,
             text=True,
             check=False,
-            cwd="/",
+            cwd=scratch,
             env=_environment(),
             user=self._user,
             group=self._user,
@@ -175,6 +175,15 @@ class PostgresServer:
                 f"PostgreSQL's initdb failed: {made.stderr.strip()[-_LOG_TAIL_CHARACTERS:]}"
             )
         scratch.rename(self._cluster)
+
+    def _named(self, directory: Path) -> str:
+        """Name the working directory of a program that we start.
+
+        As root we may start it where its user could not go: below a home directory, say. So it is
+        told of no path but this one, which always leads there.
+        """
+        here = Path("/proc/self/cwd")
+        return str(here if self._user is not None and here.exists() else directory.absolute())
 
     def _give(self, directory: Path) -> None:
         if self._user is not None:
@@ -248,4 +257,6 @@ def _shared_memory() -> dict[str, str]:
 
 
 def _environment() -> dict[str, str]:
-    return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "PYTHONPATH": os.pathsep.join(sys.path)}
+    # The keeper must find us, but look for nothing in the server's directory, where it starts.
+    ours = os.pathsep.join(path for path in sys.path if Path(path).is_absolute())
+    return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "PYTHONPATH": ours}

@@ -299,6 +299,19 @@ def test_processes_share_a_server_that_ends_with_the_last(items: Dataset, tmp_pa
 
 
 @pytest.mark.slow
+def test_a_server_goes_where_its_keeper_goes(items: Dataset, tmp_path: Path) -> None:
+    with open_engine("postgres", copied(items, tmp_path)) as engine:
+        keeper = Path(f"/proc/{postmaster(dataclasses.replace(items, directory=tmp_path))}/status")
+        if not keeper.exists():
+            pytest.skip("needs /proc")
+        (line,) = (line for line in keeper.read_text().splitlines() if line.startswith("PPid:"))
+        os.kill(int(line.split()[1]), signal.SIGTERM)
+        assert wait_until_gone(int(keeper.parent.name))
+        assert engine.execute("SELECT 1").status == "failed"
+        assert engine.execute("SELECT 1").rows == ((1,),)
+
+
+@pytest.mark.slow
 def test_a_lost_connection_and_a_lost_server(items: Dataset, tmp_path: Path) -> None:
     data = copied(items, tmp_path)
     with open_engine("postgres", data) as engine:
@@ -368,6 +381,7 @@ def test_values_that_python_has(shop: PostgresEngine) -> None:
     zoned = "timestamptz '2020-01-01 10:00:00+02'"
     assert value(shop, zoned) == dt.datetime(2020, 1, 1, 8, 0)  # noqa: DTZ001
     assert value(shop, "ARRAY[[1, 2], [3, NULL]]") == [[1, 2], [3, None]]
+    assert value(shop, "ARRAY[date '2020-01-01', 'infinity']") == [dt.date(2020, 1, 1), "infinity"]
     assert value(shop, "ARRAY['sad', 'happy']::mood[]") == ["sad", "happy"]
     assert value(shop, """'{"a": [1, 2.5, null]}'::jsonb""") == {"a": [1, 2.5, None]}
     assert value(shop, "(1, 'x')::pair") == {"a": 1, "b": "x"}

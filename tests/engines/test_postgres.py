@@ -63,6 +63,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]
         owner.execute("CREATE DATABASE shop")
         with psycopg.connect(url(server, "postgres", "shop"), autocommit=True) as shop:
             shop.execute(OWNER_TABLES)
+        rules = server._cluster / "pg_hba.conf"
+        rules.write_text("local all locked scram-sha-256\nlocal all all trust\n")
+        owner.execute("CREATE ROLE locked LOGIN PASSWORD 'open sesame'")
+        owner.execute("SELECT pg_reload_conf()")
     yield server
     server.close()
 
@@ -462,6 +466,21 @@ def test_a_server_that_cannot_be_reached() -> None:
         open_engine(spec)
     assert "hush-hush" not in str(it.value)
     assert "\n" not in str(it.value)
+
+
+def test_a_password(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = url(server, "locked", "shop")
+    with open_engine(spec.replace("locked@", "locked:open%20sesame@")) as engine:
+        assert "sesame" not in repr(engine.fingerprint())
+    monkeypatch.setenv("PGPASSWORD", "open sesame")
+    with open_engine(spec) as engine:
+        assert engine.execute("SELECT 1").rows == ((1,),)
+    with pytest.raises(EngineError, match="password authentication failed") as caught:
+        open_engine(spec.replace("locked@", "locked:hush-hush@"))
+    assert "hush-hush" not in str(caught.value)
+    monkeypatch.delenv("PGPASSWORD")
+    with pytest.raises(EngineError, match="no password supplied"):
+        open_engine(spec)
 
 
 def test_a_database_that_does_not_exist(server: PostgresServer) -> None:

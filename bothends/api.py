@@ -63,7 +63,8 @@ def ask(
     Args:
         question: The question in words; or None with `suite` and `question_id`.
         model: The controller, `provider:model`, as in `openai:gpt-5.2`.
-        engine: `spark` or `sqlite` over `data` or a suite's data, or `sqlite:///path/to/file.db`.
+        engine: `spark`, `postgres` or `sqlite` over `data` or a suite's data, or a database of
+            yours: `postgres://user@host/database`, `sqlite:///path/to/file.db`.
         suite: A suite whose data is asked, such as `tpch`; generated where it is missing.
         question_id: A question of the suite.
         scale_factor: The scale factor of the suite's data.

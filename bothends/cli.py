@@ -40,7 +40,11 @@ class Billing(StrEnum):
 
 
 Engine = Annotated[
-    str, typer.Option(help="spark or sqlite, or a database of yours: sqlite:///path/to/file.db.")
+    str,
+    typer.Option(
+        help="spark, postgres or sqlite, or a database of yours: postgres://user@host/database, "
+        "sqlite:///path/to/file.db."
+    ),
 ]
 ScaleFactor = Annotated[float, typer.Option(help="Scale factor of the suite's data.")]
 Data = Annotated[

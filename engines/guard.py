@@ -24,7 +24,8 @@ _SQL_ONLY: Final = "Write one SELECT statement (WITH, VALUES and set operations 
 # Functions that run code, touch files or load libraries, in whichever engine has them.
 _DENIED_FUNCTION: Final = re.compile(
     "identifier|java_method|reflect|try_reflect|read_files|load_extension|readfile|writefile|edit|"
-    "fts3_tokenizer|pg_read_file|pg_read_binary_file|pg_ls_dir|lo_import|lo_export",
+    "fts3_tokenizer|pg_read_file|pg_read_binary_file|pg_ls_\\w+|pg_stat_file|lo_import|lo_export|"
+    "dblink\\w*|query_to_xml\\w*|set_config|pg_terminate_backend|pg_cancel_backend|pg_reload_conf",
     re.IGNORECASE,
 )
 # In Spark, parquet.`/path` reads a file.

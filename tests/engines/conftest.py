@@ -55,7 +55,9 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     )
 
 
-@pytest.fixture(scope="session", params=["sqlite", pytest.param("spark", marks=pytest.mark.slow)])
+@pytest.fixture(
+    scope="session", params=["sqlite", "postgres", pytest.param("spark", marks=pytest.mark.slow)]
+)
 def engine(request: pytest.FixtureRequest, items: Dataset) -> Iterator[Engine]:
     """Each engine over the items, one for the whole session."""
     with open_engine(request.param, items) as opened:

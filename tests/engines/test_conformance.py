@@ -16,6 +16,15 @@ from bothends.infra.errors import UnknownTableError
 # Only differences that follow from the engines' own types.
 FIRST_ITEM: dict[str, tuple[Any, ...]] = {
     "sqlite": (1, 0.1, 0.5, "00501", "1995-03-15", "1995-03-15 13:45:06", 1),
+    "postgres": (
+        1,
+        Decimal("0.10"),
+        0.5,
+        "00501",
+        dt.date(1995, 3, 15),
+        dt.datetime(1995, 3, 15, 13, 45, 6),  # noqa: DTZ001
+        True,
+    ),
     "spark": (
         1,
         Decimal("0.10"),
@@ -28,11 +37,16 @@ FIRST_ITEM: dict[str, tuple[Any, ...]] = {
 }
 TYPES = {
     "sqlite": ("integer", "real", "real", "text", "text", "text", "integer"),
+    "postgres": (
+        *("bigint", "numeric(10,2)", "double precision", "text", "date"),
+        *("timestamp without time zone", "boolean"),
+    ),
     "spark": ("bigint", "decimal(10,2)", "double", "string", "date", "timestamp_ntz", "boolean"),
 }
 ENDLESS = {
     "sqlite": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
     "SELECT max(x) FROM n",
+    "postgres": "SELECT count(*) FROM generate_series(1, 1000000000000) AS s(n) WHERE n % 3 = 1",
     "spark": "SELECT count(*) FROM range(1000000000000) WHERE hash(id) % 3 = 1",
 }
 WRITES = [
@@ -55,7 +69,8 @@ def quoted(engine: Engine, name: str) -> str:
 
 def parquet_bytes(items: Dataset) -> dict[Path, bytes]:
     files = [path for path in items.directory.rglob("*") if path.is_file()]
-    return {path: path.read_bytes() for path in files if ".sqlite" not in path.name}
+    copies = (".sqlite", "/postgres/")
+    return {path: path.read_bytes() for path in files if not any(c in str(path) for c in copies)}
 
 
 def test_lists_tables_sorted(engine: Engine) -> None:

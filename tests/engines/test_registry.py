@@ -16,7 +16,7 @@ from bothends.infra.errors import EngineError, UsageError
 
 
 def test_names() -> None:
-    assert engine_names() == ("sqlite", "spark")
+    assert engine_names() == ("sqlite", "postgres", "spark")
 
 
 def test_near_miss_is_guessed() -> None:
@@ -25,11 +25,11 @@ def test_near_miss_is_guessed() -> None:
 
 
 def test_unknown_name_lists_the_known() -> None:
-    with pytest.raises(UsageError, match="sqlite, spark"):
+    with pytest.raises(UsageError, match="sqlite, postgres, spark"):
         open_engine("oracle")
 
 
-@pytest.mark.parametrize("name", ["sqlite", "spark"])
+@pytest.mark.parametrize("name", ["sqlite", "postgres", "spark"])
 def test_name_alone_needs_data(name: str) -> None:
     with pytest.raises(UsageError, match="--suite or --data"):
         open_engine(name)
@@ -62,7 +62,7 @@ def test_missing_file_is_not_made(tmp_path: Path) -> None:
 
 
 def test_engines_and_their_libraries_are_imported_late() -> None:
-    heavy = "{'pyspark', 'pyarrow', 'pandas', 'grpc', 'sqlglot', 'sqlite3'}"
+    heavy = "{'pyspark', 'pyarrow', 'pandas', 'grpc', 'psycopg', 'sqlglot', 'sqlite3'}"
     code = (
         f"import sys, bothends.engines; assert not {heavy} & set(sys.modules), sys.modules.keys()"
     )

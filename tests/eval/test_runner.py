@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bothends.engines.postgres_load import READER, load_postgres
+from bothends.engines.postgres_server import PostgresServer
 from bothends.eval.experiment import Experiment, Regimen
 from bothends.eval.record import Trial
 from bothends.eval.runner import Silent, run_experiment
@@ -25,7 +27,7 @@ FAULTY = (
     "scripted:gives_up",
     "scripted:hesitating",
 )
-ENGINES = ("sqlite", pytest.param("spark", marks=pytest.mark.slow))
+ENGINES = ("sqlite", "postgres", pytest.param("spark", marks=pytest.mark.slow))
 # TPC-H queries whose answer has one column, by the specification: 6, 14, 17 and 19.
 ONE_COLUMN = {"6", "14", "17", "19"}
 
@@ -175,9 +177,7 @@ def test_gold_that_cannot_judge_is_no_wrong_answer(tpch_dataset: Dataset, tmp_pa
 
 def test_flaky_is_right_as_often_as_it_draws(tpch_dataset: Dataset, tmp_path: Path) -> None:
     spec = "scripted:flaky?p=0.5&seed=3"
-    experiment = make_experiment(
-        tpch_dataset, models=(spec,), question_ids=("6", "14"), replicas=6
-    )
+    experiment = make_experiment(tpch_dataset, models=(spec,), question_ids=("6", "14"), replicas=6)
     one = run_experiment(experiment, tmp_path / "one").trials()
     two = run_experiment(experiment, tmp_path / "two").trials()
     outcomes = [(trial.key, trial.status, trial.sql) for trial in one]
@@ -250,6 +250,23 @@ def test_bad_input_is_one_sentence(
         run_experiment(make_experiment(tpch_dataset, **changes), tmp_path / "run")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "run" / "trials.jsonl").exists()
+
+
+def test_a_password_reaches_no_file(tpch_dataset: Dataset, tmp_path: Path) -> None:
+    server = PostgresServer(tpch_dataset.directory / "postgres")
+    try:
+        with server.alone():
+            database = load_postgres(server.socket_directory, tpch_dataset)
+        host = str(server.socket_directory).replace("/", "%2F")
+        spec = f"postgres://{READER}:hush-hush@{host}/{database}"
+        experiment = make_experiment(tpch_dataset, engine=spec, question_ids=("6",))
+        run = run_experiment(experiment, tmp_path / "run")
+    finally:
+        server.close()
+    assert [trial.status for trial in run.trials()] == ["ok"]
+    assert run.manifest.experiment.engine == spec.replace(":hush-hush", "")
+    for file in (tmp_path / "run").iterdir():
+        assert "hush-hush" not in file.read_text()
 
 
 def test_every_question_is_in_the_manifest(tpch_dataset: Dataset, tmp_path: Path) -> None:

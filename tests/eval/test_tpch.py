@@ -80,6 +80,12 @@ def sqlite(tpch_dataset: Dataset) -> Iterator[Engine]:
 
 
 @pytest.fixture(scope="module")
+def postgres(tpch_dataset: Dataset) -> Iterator[Engine]:
+    with open_engine("postgres", tpch_dataset) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
 def spark(tpch_dataset: Dataset) -> Iterator[Engine]:
     with open_engine("spark", tpch_dataset) as engine:
         yield engine
@@ -108,6 +114,15 @@ def test_gold_in_sqlite(
     question: Question, sqlite: Engine, duck: duckdb.DuckDBPyConnection
 ) -> None:
     outcome = sqlite.execute(question.gold_sql("sqlite"))
+    assert outcome.status == "ok", outcome.error
+    _assert_same(list(outcome.rows), _expected(duck, question.id))
+
+
+@every_question
+def test_gold_in_postgres(
+    question: Question, postgres: Engine, duck: duckdb.DuckDBPyConnection
+) -> None:
+    outcome = postgres.execute(question.gold_sql("postgres"))
     assert outcome.status == "ok", outcome.error
     _assert_same(list(outcome.rows), _expected(duck, question.id))
 

@@ -1,0 +1,311 @@
+"""PostgreSQL: a data set in a server of our own, or a database of the user's, read-only."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Final, Self, TypeVar
+
+from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
+from bothends.engines.time_limit import time_limit
+from bothends.infra.dataset import Dataset
+from bothends.infra.errors import (
+    BothendsError,
+    EngineError,
+    MissingExtraError,
+    UnknownTableError,
+    UsageError,
+)
+
+try:
+    import psycopg
+    import psycopg.sql
+except ImportError as _error:
+    raise MissingExtraError("psycopg", "postgres") from _error
+
+from bothends.engines.postgres_catalog import Relation, ddl, relations
+from bothends.engines.postgres_connect import cancel, connect_to, connect_with
+from bothends.engines.postgres_load import READER, load_postgres
+from bothends.engines.postgres_server import PostgresServer
+from bothends.engines.postgres_values import type_names
+
+__all__ = ["PostgresEngine"]
+
+T = TypeVar("T")
+
+_FETCH_ROWS: Final = 1_000
+_ERROR_CHARACTERS: Final = 800
+_EXPLAIN_TIMEOUT_S: Final = 60.0
+_CATALOG_TIMEOUT_S: Final = 60.0
+# The server's own limit is the second fence, for when our cancel does not get through.
+_GRACE_S: Final = 2.0
+_MOST_MS: Final = 2**31 - 1
+_RECORDED: Final = (
+    *("effective_cache_size", "jit", "max_parallel_workers_per_gather", "random_page_cost"),
+    *("shared_buffers", "work_mem"),
+)
+# What a query reads and how its values are written must not depend on the user's configuration.
+_FIXED: Final = {
+    "search_path": "public",
+    "TimeZone": "UTC",
+    "DateStyle": "ISO, MDY",
+    "IntervalStyle": "postgres",
+    "extra_float_digits": "1",
+    "lock_timeout": "10s",
+}
+
+
+class PostgresEngine(Engine):
+    """PostgreSQL over one database.
+
+    Each query runs in a READ ONLY transaction of its own that is rolled back. A query whose
+    connection breaks has failed, and the next one connects anew.
+    """
+
+    name: ClassVar[str] = "postgres"
+    dialect: ClassVar[str] = "postgres"
+    title: ClassVar[str] = "PostgreSQL"
+
+    def __init__(
+        self,
+        connect: Callable[[], psycopg.Connection[Any]],
+        *,
+        data: str | None = None,
+        scale_factor: float | None = None,
+        settings: dict[str, str] | None = None,
+        on_close: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Connect.
+
+        Args:
+            connect: Opens a connection, or raises EngineError.
+            data: What the fingerprint says about the data; None for server and database.
+            scale_factor: The scale factor of the data, or None.
+            settings: The server's settings for our queries.
+            on_close: What else is to be closed.
+
+        Raises:
+            EngineError: If the database cannot be reached.
+        """
+        self._connect = connect
+        self._data = data
+        self._scale_factor = scale_factor
+        self._settings = {**_FIXED, **(settings or {})}
+        self._on_close = on_close
+        self._closed = False
+        self._fingerprint: Fingerprint | None = None
+        self._connection: psycopg.Connection[Any] | None = None
+        try:
+            self._ready()
+        except BothendsError:
+            self.close()
+            raise
+
+    @classmethod
+    def open(cls, address: str | None, dataset: Dataset | None, cores: int | None) -> Self:
+        """Open a data set in a server of our own, loading it on first use, or a user's database.
+
+        Args:
+            address: What follows `postgres://`: `user@host:port/database`, perhaps with a password
+                and parameters of libpq. A password may also come from PGPASSWORD or ~/.pgpass.
+            dataset: The data where there is no address.
+            cores: Cores that one query may use in our own server; None for all.
+
+        Raises:
+            UsageError: If the address is not one.
+            MissingExtraError: If an optional dependency is not installed.
+            EngineError: If the server cannot be started or reached.
+            DataError: If the data cannot be loaded.
+        """
+        if address is not None:
+            return cls(lambda: connect_to(address))
+        if dataset is None:
+            raise UsageError("engine 'postgres' needs data: give --suite or --data")
+        return cls._embedded(dataset, cores)
+
+    @classmethod
+    def _embedded(cls, dataset: Dataset, cores: int | None) -> Self:
+        room = dataset.directory / "postgres"
+        servers: list[PostgresServer] = []
+
+        def stop() -> None:
+            while servers:
+                servers.pop().close()
+
+        def connect() -> psycopg.Connection[Any]:
+            if not servers or not servers[0].alive:
+                stop()
+                servers.append(PostgresServer(room))
+            directory = servers[0].socket_directory
+            with servers[0].alone():
+                database = load_postgres(directory, dataset)
+            address = {"host": str(directory), "port": "5432", "user": READER, "dbname": database}
+            return connect_with(**address)
+
+        workers = max(0, (cores or os.cpu_count() or 1) - 1)
+        return cls(
+            connect,
+            data=f"{dataset.name} {dataset.digest}".strip(),
+            scale_factor=dataset.scale_factor,
+            settings={"max_parallel_workers_per_gather": str(workers)},
+            on_close=stop,
+        )
+
+    def list_tables(self) -> tuple[str, ...]:
+        """Return the names of the tables and views, sorted; with a schema other than public."""
+        return tuple(relation.shown for relation in self._ask(relations))
+
+    def ddl(self, table: str) -> str:
+        """Return DDL that is built from the catalog: columns, keys, constraints, comments."""
+        relation = self._known(table)
+        return self._ask(lambda connection: ddl(connection, relation))
+
+    def sample(self, table: str, rows: int) -> Outcome:
+        """Return the first rows of a table."""
+        query = psycopg.sql.SQL("SELECT * FROM {} LIMIT {}")
+        identifier = self._known(table).identifier
+        return self._execute(query.format(identifier, int(rows)).as_string(), Limits())
+
+    def fingerprint(self) -> Fingerprint:
+        """Return the server's version and settings, and the catalog's digest."""
+        if self._fingerprint is None:
+            info = self._ready().info
+            catalog = repr(self._ask(lambda link: [ddl(link, each) for each in relations(link)]))
+            self._fingerprint = Fingerprint(
+                engine=self.name,
+                version=info.parameter_status("server_version") or "unknown",
+                catalog_digest=hashlib.sha256(catalog.encode()).hexdigest()[:16],
+                data=self._data or f"{info.host}:{info.port}/{info.dbname}",
+                scale_factor=self._scale_factor,
+                settings=self._ask(_settings),
+            )
+        return self._fingerprint
+
+    def close(self) -> None:
+        """Close the connection, and our own server if nobody else uses it."""
+        self._closed = True
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        self._on_close()
+
+    def _execute(self, sql: str, limits: Limits) -> Outcome:
+        connection = self._ready()
+        rows: list[tuple[Any, ...]] = []
+        count = 0
+        start = time.perf_counter()
+        try:
+            with self._reading(connection, limits.timeout_s), connection.cursor() as cursor:
+                start = time.perf_counter()
+                with time_limit(lambda: cancel(connection), limits.timeout_s):
+                    try:
+                        # Not a server-side cursor: PostgreSQL plans those for their first rows,
+                        # and never in parallel.
+                        for row in cursor.stream(sql, size=_stream_rows()):
+                            count += 1
+                            if count <= limits.max_rows:
+                                rows.append(row)
+                    finally:
+                        seconds = time.perf_counter() - start
+                if not count:
+                    # A stream without rows does not tell its columns.
+                    cursor.pgresult = _described(connection, sql)
+                columns = tuple(column.name for column in cursor.description or ())
+                types = type_names(cursor)
+        except (psycopg.Error, ValueError, OverflowError) as error:
+            seconds = time.perf_counter() - start
+            if isinstance(error, psycopg.errors.QueryCanceled) and seconds >= limits.timeout_s:
+                message = f"stopped after the time limit of {limits.timeout_s:g} s"
+                return Outcome(status="timeout", seconds=seconds, error=message)
+            if connection.closed:
+                message = "the connection to PostgreSQL was lost during this query"
+                return Outcome(status="failed", seconds=seconds, error=message)
+            return Outcome(status="failed", seconds=seconds, error=_shortened(error))
+        return Outcome(
+            status="ok",
+            columns=columns,
+            types=types,
+            rows=tuple(rows),
+            row_count=count,
+            truncated=count > len(rows),
+            seconds=seconds,
+        )
+
+    def _explain(self, sql: str) -> Outcome:
+        # With options of our own in parentheses, so that the statement cannot bring ANALYZE.
+        plan = self._execute(f"EXPLAIN (FORMAT TEXT) {sql}", Limits(_EXPLAIN_TIMEOUT_S))
+        if plan.status != "ok":
+            return plan
+        text = "\n".join(row[0] for row in plan.rows)
+        return Outcome("ok", ("plan",), ("text",), ((text,),), 1, seconds=plan.seconds)
+
+    @contextlib.contextmanager
+    def _reading(
+        self, connection: psycopg.Connection[Any], timeout_s: float
+    ) -> Iterator[psycopg.Connection[Any]]:
+        """A READ ONLY transaction with our settings, rolled back."""
+        limit_ms = str(min(_MOST_MS, round((timeout_s + _GRACE_S) * 1000)))
+        settings = {**self._settings, "statement_timeout": limit_ms}
+        calls = ", ".join(["set_config(%s, %s, true)"] * len(settings))
+        values = [part for item in settings.items() for part in item]
+        with connection.transaction(force_rollback=True):
+            connection.execute(f"SELECT {calls}", values)
+            yield connection
+
+    def _ask(self, question: Callable[[psycopg.Connection[Any]], T], again: bool = True) -> T:
+        """Ask the catalog; once more if only now the connection turns out to be broken."""
+        connection = self._ready()
+        try:
+            with self._reading(connection, _CATALOG_TIMEOUT_S):
+                return question(connection)
+        except psycopg.Error as error:
+            if connection.closed and again:
+                return self._ask(question, again=False)
+            raise EngineError(f"PostgreSQL cannot read its catalog: {_shortened(error)}") from error
+
+    def _known(self, table: str) -> Relation:
+        """Find a table by its name, in any case: unquoted names ignore it."""
+        known = self._ask(relations)
+        wanted = table.removeprefix("public.")
+        alike = [each for each in known if each.shown.lower() == wanted.lower()]
+        if not alike:
+            raise UnknownTableError(table, tuple(relation.shown for relation in known))
+        return next((each for each in alike if each.shown == wanted), alike[0])
+
+    def _ready(self) -> psycopg.Connection[Any]:
+        """Return the connection, opening it where there is none."""
+        if self._closed:
+            raise EngineError("this PostgreSQL engine is closed; open another")
+        if self._connection is None or self._connection.closed:
+            self._connection = None
+            self._connection = self._connect()
+        return self._connection
+
+
+def _described(connection: psycopg.Connection[Any], sql: str) -> psycopg.pq.abc.PGresult:
+    connection.pgconn.prepare(b"", sql.encode())
+    return connection.pgconn.describe_prepared(b"")
+
+
+def _settings(connection: psycopg.Connection[Any]) -> dict[str, str]:
+    wanted = "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s)"
+    settings = dict(connection.execute(wanted, [list(_RECORDED)]).fetchall())
+    collation = connection.execute(
+        "SELECT datcollate FROM pg_database WHERE datname = current_database()"
+    ).fetchone()
+    return {**settings, "lc_collate": str(collation[0]) if collation else ""}
+
+
+def _stream_rows() -> int:
+    return _FETCH_ROWS if psycopg.capabilities.has_stream_chunked() else 1
+
+
+def _shortened(error: Exception) -> str:
+    """Return the server's message with its hint, without position and context."""
+    diagnosis = error.diag if isinstance(error, psycopg.Error) else None
+    message = (diagnosis and diagnosis.message_primary) or " ".join(str(error).split())
+    hint = f". Hint: {diagnosis.message_hint}" if diagnosis and diagnosis.message_hint else ""
+    return f"{message}{hint}"[:_ERROR_CHARACTERS]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -27,6 +27,7 @@ __all__ = ["Rejection", "check_read_only"]
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
 _SQL_ONLY: Final = "Write one SELECT statement (WITH, VALUES and set operations are fine)."
+_NAME_CHARACTERS: Final = 200
 _FIRST_WORDS: Final = frozenset({"SELECT", "WITH", "VALUES", "FROM"})
 _WRITE_WORD: Final = re.compile(
     "alter|analyze|attach|cache|call|copy|create|delete|detach|do|drop|execute|grant|insert|into|"
@@ -107,6 +108,9 @@ def _check_lexemes(lexemes: Sequence[Lexeme], dialect: str) -> Rejection | None:
         # In Spark, options of a relation can name another path.
         if each.keyword == "WITH" and following.raw == "(":
             return Rejection("A table takes no WITH (...) options here. Leave them out.")
+        # sqlglot takes what stands in these parentheses for a column, Spark for a table.
+        if each.keyword in {"TABLE", "STREAM"} and following.raw == "(":
+            return Rejection(f"{each.keyword} (...) is not allowed. Name the table in FROM.")
     return None
 
 
@@ -139,22 +143,29 @@ def _check_tree(statement: exp.Expr, dialect: str) -> Rejection | None:
 def _check_unparsed(lexemes: Sequence[Lexeme], dialect: str) -> Rejection | None:
     # Its tree is not known, so a write word counts wherever it stands unquoted, and every name
     # could be a relation's.
-    for index, each in enumerate(lexemes):
+    for each in lexemes:
         if _WRITE_WORD.fullmatch(each.keyword):
             return _not_a_query(each.keyword)
-        parts = [each.identifier]
-        for dot, part in zip(lexemes[index + 1 :: 2], lexemes[index + 2 :: 2], strict=False):
-            if dot.raw != "." or not part.identifier:
-                break
-            parts.append(part.identifier)
-        rejection = _check_relation(tuple(parts), dialect)
-        if rejection is not None:
-            return rejection
-    return None
+    names = _qualified_names(lexemes)
+    return next(filter(None, (_check_relation(parts, dialect) for parts in names)), None)
+
+
+def _qualified_names(lexemes: Sequence[Lexeme]) -> Iterator[tuple[str, ...]]:
+    """Yield the names in a statement, each as its parts between dots."""
+    parts: list[str] = []
+    dotted = False
+    for each in lexemes:
+        if parts and not dotted and each.raw != ".":
+            yield tuple(parts)
+            parts = []
+        dotted = each.raw == "."
+        if each.identifier:
+            parts.append(each.identifier)
+    yield tuple(parts)
 
 
 def _check_relation(parts: tuple[str, ...], dialect: str) -> Rejection | None:
-    written = ".".join(parts)
+    written = ".".join(parts)[:_NAME_CHARACTERS]
     if names_a_file(parts, dialect):
         return Rejection(f"{written} names a file, not a table. Query the tables of the catalog.")
     if parts and denied_relation(parts[-1], dialect):

@@ -1,18 +1,25 @@
 """The read-only guard: reads every statement before an engine does, and admits only queries.
 
 It is the first fence, not the only one: each engine also opens its data so that writing fails.
+A statement is read twice, by the engine's own lexical rules and by sqlglot, and what the two do
+not divide alike is not admitted. What is called is judged by the lexemes, which no parser can
+rename; what kind of statement it is, by sqlglot's tree.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from bothends.engines.guard_rules import denied_function, denied_relation, names_a_file
+from bothends.engines.lexemes import Lexeme, UnreadableError, divided_alike, read
+
 if TYPE_CHECKING:
-    from sqlglot import Token, exp
+    from sqlglot import exp
 
 __all__ = ["Rejection", "check_read_only"]
 
@@ -20,21 +27,12 @@ __all__ = ["Rejection", "check_read_only"]
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
 _SQL_ONLY: Final = "Write one SELECT statement (WITH, VALUES and set operations are fine)."
-
-# Functions that run code, touch files or load libraries, in whichever engine has them.
-_DENIED_FUNCTION: Final = re.compile(
-    "identifier|java_method|reflect|try_reflect|read_files|load_extension|readfile|writefile|edit|"
-    "fts3_tokenizer|pg_read_file|pg_read_binary_file|pg_ls_\\w+|pg_stat_file|lo_import|lo_export|"
-    "dblink\\w*|query_to_xml\\w*|set_config|pg_terminate_backend|pg_cancel_backend|pg_reload_conf",
-    re.IGNORECASE,
-)
-# In Spark, parquet.`/path` reads a file.
-_FILE_FORMAT: Final = re.compile(
-    "avro|binaryfile|csv|delta|hudi|iceberg|image|json|libsvm|orc|parquet|text|xml", re.IGNORECASE
-)
+_NAME_CHARACTERS: Final = 200
+_FIRST_WORDS: Final = frozenset({"SELECT", "WITH", "VALUES", "FROM"})
 _WRITE_WORD: Final = re.compile(
-    "alter|analyze|attach|cache|call|copy|create|delete|detach|drop|execute|grant|insert|into|load|"
-    "merge|msck|overwrite|pragma|refresh|reindex|revoke|set|transform|truncate|update|vacuum",
+    "alter|analyze|attach|cache|call|copy|create|delete|detach|do|drop|execute|grant|insert|into|"
+    "load|lock|merge|msck|overwrite|pragma|refresh|reindex|revoke|set|transform|truncate|update|"
+    "vacuum",
     re.IGNORECASE,
 )
 
@@ -53,48 +51,81 @@ class Rejection:
 def check_read_only(sql: str, dialect: str) -> Rejection | None:
     """Decide whether a statement may reach an engine.
 
-    Exactly one statement is admitted, and only a query with nothing in its tree that writes,
-    locks, runs a program or opens a file by path. A statement that sqlglot cannot parse is judged
-    by its tokens: if they still look like a lone query it is admitted, because the engine's own
-    syntax error is the better observation.
+    Exactly one statement is admitted, and only a query with nothing in it that writes, locks,
+    runs a program, opens a file by path, or calls a function with such effects. A statement that
+    sqlglot cannot parse is judged by its lexemes alone: if they still look like a lone query it
+    is admitted, because the engine's own syntax error is the better observation.
 
     Args:
         sql: The statement.
-        dialect: Its sqlglot dialect.
+        dialect: Its dialect: `sqlite`, `postgres` or `spark`.
 
     Returns:
         The rejection, or None if the statement is admitted.
     """
     import sqlglot
-    from sqlglot import exp
     from sqlglot.errors import ParseError, SqlglotError
 
     try:
-        parsed = sqlglot.parse(sql, dialect=dialect)
-    except ParseError:
-        return _check_tokens(sqlglot.tokenize(sql, dialect=dialect))
+        lexemes = read(sql, dialect)
+        if not divided_alike(sql, lexemes, sqlglot.tokenize(sql, dialect=dialect)):
+            return Rejection(f"Its quotes or comments can be read in two ways. {_SQL_ONLY}")
+    except UnreadableError as error:
+        return Rejection(f"The statement cannot be read: there is {error}. {_SQL_ONLY}")
     except SqlglotError as error:
         return Rejection(f"The statement cannot be read: {str(error).splitlines()[0]}. {_SQL_ONLY}")
+    rejection = _check_lexemes(lexemes, dialect)
+    if rejection is not None:
+        return rejection
+    try:
+        parsed = sqlglot.parse(sql, dialect=dialect)
+    except ParseError:
+        return _check_unparsed(lexemes, dialect)
     except RecursionError:
         return Rejection("The statement is nested too deeply. Write a flatter query.")
-    statements = [
-        each for each in parsed if each is not None and not isinstance(each, exp.Semicolon)
-    ]
-    if not statements:
+    # After the last semicolon there may be a comment, which sqlglot keeps as a statement.
+    return next((_check_tree(each, dialect) for each in parsed if each is not None), None)
+
+
+def _check_lexemes(lexemes: Sequence[Lexeme], dialect: str) -> Rejection | None:
+    ends = [index for index, each in enumerate(lexemes) if each.raw == ";"]
+    body = lexemes[: ends[0]] if ends else lexemes
+    if any(each.raw != ";" for each in lexemes[len(body) :]):
+        return Rejection(f"There are several statements, only one is run. {_SQL_ONLY}")
+    if not body:
         return Rejection(f"There is no statement. {_SQL_ONLY}")
-    if len(statements) > 1:
-        return Rejection(f"There are {len(statements)} statements, only one is run. {_SQL_ONLY}")
-    if not isinstance(statements[0], (exp.Query, exp.Values)):
-        return _not_a_query(_first_word(sqlglot.tokenize(sql, dialect=dialect)))
-    return _check_tree(statements[0])
+    first = next((each for each in body if each.raw != "("), body[0])
+    if first.keyword not in _FIRST_WORDS:
+        return _not_a_query(first.keyword)
+    for each, following in pairwise(body):
+        if following.raw == "(" and denied_function(each.identifier, dialect):
+            return Rejection(
+                f"The function {each.identifier} is not allowed: it can reach outside the database "
+                "or change something."
+            )
+        if each.keyword == "USING" and following.kind == "string":
+            return Rejection("USING with a command runs a program, which is not allowed.")
+        # In Spark, options of a relation can name another path.
+        if each.keyword == "WITH" and following.raw == "(":
+            return Rejection("A table takes no WITH (...) options here. Leave them out.")
+        # sqlglot takes what stands in these parentheses for a column, Spark for a table.
+        if each.keyword in {"TABLE", "STREAM"} and following.raw == "(":
+            return Rejection(f"{each.keyword} (...) is not allowed. Name the table in FROM.")
+    return None
 
 
-def _check_tree(statement: exp.Expr) -> Rejection | None:
+def _check_tree(statement: exp.Expr, dialect: str) -> Rejection | None:
     from sqlglot import exp
 
+    if isinstance(statement, exp.Semicolon):
+        return None
+    if not isinstance(statement, (exp.Query, exp.Values)):
+        return _not_a_query(statement.key.upper())
     writing = (exp.DML, exp.DDL, exp.Drop, exp.Alter, exp.TruncateTable, exp.LoadData, exp.Command)
     for node in statement.walk():
-        if isinstance(node, writing):
+        if isinstance(node, exp.CTE) and not isinstance(node.this, (exp.Query, exp.Values)):
+            return _not_a_query(node.this.key.upper())
+        if isinstance(node, writing) and not isinstance(node, exp.Query):
             return _not_a_query(node.key.upper())
         if isinstance(node, exp.Into):
             return Rejection("SELECT INTO writes a table, and this database is read-only.")
@@ -102,67 +133,44 @@ def _check_tree(statement: exp.Expr) -> Rejection | None:
             return Rejection("FOR UPDATE and FOR SHARE lock rows. Leave the locking clause out.")
         if isinstance(node, exp.QueryTransform):
             return Rejection("TRANSFORM ... USING runs a program, which is not allowed.")
-        if isinstance(node, exp.Func) and _DENIED_FUNCTION.fullmatch(_function_name(node)):
-            return _denied_function(_function_name(node))
-        if isinstance(node, exp.Table) and _is_file(node):
-            return Rejection(
-                f"{node.sql()} names a file, not a table. Query the tables of the catalog."
-            )
+        if isinstance(node, exp.Table):
+            rejection = _check_relation(tuple(part.name for part in node.parts), dialect)
+            if rejection is not None:
+                return rejection
     return None
 
 
-def _check_tokens(tokens: Sequence[Token]) -> Rejection | None:
-    from sqlglot.tokenizer_core import TokenType
+def _check_unparsed(lexemes: Sequence[Lexeme], dialect: str) -> Rejection | None:
+    # Its tree is not known, so a write word counts wherever it stands unquoted, and every name
+    # could be a relation's.
+    for each in lexemes:
+        if _WRITE_WORD.fullmatch(each.keyword):
+            return _not_a_query(each.keyword)
+    names = _qualified_names(lexemes)
+    return next(filter(None, (_check_relation(parts, dialect) for parts in names)), None)
 
-    quoted = {TokenType.STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING}
-    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
-        tokens = tokens[:-1]
-    words = [
-        "" if token.token_type in quoted | {TokenType.IDENTIFIER} else token.text.upper()
-        for token in tokens
-    ]
-    first = _first_word(tokens)
-    if first not in {"SELECT", "WITH", "VALUES"}:
-        return _not_a_query(first)
-    if any(token.token_type is TokenType.SEMICOLON for token in tokens):
-        return Rejection(f"There are several statements, only one is run. {_SQL_ONLY}")
-    # Its tree is not known, so a write word counts wherever it stands unquoted.
-    for index, (word, token) in enumerate(zip(words, tokens, strict=True)):
-        if _WRITE_WORD.fullmatch(word):
-            return _not_a_query(word)
-        following = tokens[index + 1].token_type if index + 1 < len(tokens) else None
-        if _DENIED_FUNCTION.fullmatch(token.text) and following is TokenType.L_PAREN:
-            return _denied_function(token.text.lower())
-        if word == "USING" and following in quoted:
-            return Rejection("USING with a command runs a program, which is not allowed.")
-        if _FILE_FORMAT.fullmatch(token.text) and following is TokenType.DOT:
-            return Rejection(
-                f"{token.text}.`...` names a file, not a table. Query the tables of the catalog."
-            )
+
+def _qualified_names(lexemes: Sequence[Lexeme]) -> Iterator[tuple[str, ...]]:
+    """Yield the names in a statement, each as its parts between dots."""
+    parts: list[str] = []
+    dotted = False
+    for each in lexemes:
+        if parts and not dotted and each.raw != ".":
+            yield tuple(parts)
+            parts = []
+        dotted = each.raw == "."
+        if each.identifier:
+            parts.append(each.identifier)
+    yield tuple(parts)
+
+
+def _check_relation(parts: tuple[str, ...], dialect: str) -> Rejection | None:
+    written = ".".join(parts)[:_NAME_CHARACTERS]
+    if names_a_file(parts, dialect):
+        return Rejection(f"{written} names a file, not a table. Query the tables of the catalog.")
+    if parts and denied_relation(parts[-1], dialect):
+        return Rejection(f"{written} is not open to queries. Query the tables of the catalog.")
     return None
-
-
-def _is_file(table: exp.Table) -> bool:
-    parts = [part.name for part in table.parts]
-    return bool(table.db) and (
-        any(_FILE_FORMAT.fullmatch(part) for part in parts[:-1])
-        or any("/" in part for part in parts)
-    )
-
-
-def _function_name(function: exp.Func) -> str:
-    from sqlglot import exp
-
-    # An unknown function keeps the name that was written, perhaps quoted; a known one its own.
-    return (function.name if isinstance(function, exp.Anonymous) else function.sql_name()).lower()
-
-
-def _first_word(tokens: Sequence[Token]) -> str:
-    return next((token.text.upper() for token in tokens if token.text != "("), "")
-
-
-def _denied_function(name: str) -> Rejection:
-    return Rejection(f"The function {name} is not allowed: it can reach outside the database.")
 
 
 def _not_a_query(what: str) -> Rejection:

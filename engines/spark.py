@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
 from bothends.engines.java import find_java
+from bothends.engines.lexemes import without_semicolon
 from bothends.engines.spark_catalog import clean_ddl, create_table, quoted
 from bothends.engines.spark_conf import SparkConf
-from bothends.engines.spark_query import fetch, plan, shortened
+from bothends.engines.spark_query import fetch, plan, require_query, shortened
 from bothends.engines.spark_server import SparkServer
 from bothends.engines.time_limit import time_limit
 from bothends.infra.dataset import Dataset
@@ -118,28 +119,34 @@ class SparkEngine(Engine):
         self._stop()
 
     def _execute(self, sql: str, limits: Limits) -> Outcome:
-        return self._run(lambda session: fetch(session, sql, limits.max_rows), limits.timeout_s)
+        return self._run(
+            lambda session, query: fetch(session, query, limits.max_rows), sql, limits.timeout_s
+        )
 
     def _explain(self, sql: str) -> Outcome:
-        return self._run(lambda session: plan(session, sql), _EXPLAIN_TIMEOUT_S)
+        return self._run(plan, sql, _EXPLAIN_TIMEOUT_S)
 
-    def _run(self, query: Callable[[Any], Outcome], timeout_s: float) -> Outcome:
-        """Run a query within a time limit; what goes wrong in it becomes its outcome."""
+    def _run(self, act: Callable[[Any, str], Outcome], sql: str, timeout_s: float) -> Outcome:
+        """Act on a query within a time limit; what goes wrong in it becomes its outcome."""
         import pyarrow as pa
         from pyspark.errors import PySparkException
         from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 
         server, session = self._ready()
+        query = without_semicolon(sql, self.dialect)
         start = time.perf_counter()
         with time_limit(server.close, timeout_s) as expired:
             try:
-                return query(session)
+                require_query(session, query)
+                return act(session, query)
             except (PySparkException, pa.ArrowException, ValueError) as error:
                 seconds = time.perf_counter() - start
                 message = shortened(error)
                 if expired.is_set():
                     message = f"stopped after the time limit of {timeout_s:g} s"
                     return Outcome(status="timeout", seconds=seconds, error=message)
+                if "stopped SparkContext" in message:  # it is going down, and would linger
+                    server.close()
                 # A broken connection shows before the process has quite ended.
                 if type(error) is SparkConnectGrpcException and server.died(within_s=1.0):
                     message = "the Spark server died during this query (out of memory?)"

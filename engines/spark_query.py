@@ -11,9 +11,48 @@ from bothends.engines.base import Outcome
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["fetch", "plan", "shortened"]
+__all__ = ["fetch", "plan", "require_query", "shortened"]
 
 _ERROR_CHARACTERS: Final = 800
+_POSITION: Final = re.compile(r"\(line (\d+), ")
+_UNBALANCED: Final = (
+    "[PARSE_SYNTAX_ERROR] Syntax error: the query ends too early, or its parentheses do not match. "
+    "SQLSTATE: 42601"
+)
+
+
+def require_query(session: Any, sql: str) -> None:
+    """Have Spark's own parser refuse everything but a query, before anything runs.
+
+    Spark runs a command as soon as it has read it: by then it is too late to look. In its
+    grammar a common table expression is a query and can be nothing else, so a text that stands
+    as one neither writes nor changes the session, the catalog or the settings.
+
+    Args:
+        session: A Spark Connect session.
+        sql: The text, without a semicolon at its end.
+
+    Raises:
+        ValueError: If it is not a query; the message is Spark's.
+        PySparkException: If Spark cannot be asked.
+    """
+    from pyspark.errors import AnalysisException, ParseException
+    from pyspark.sql.connect.plan import SQL
+
+    client = session.client
+    wrapped = f"WITH bothends AS (\n{sql}\n) SELECT * FROM bothends"  # noqa: S608
+    try:
+        client._analyze(method="schema", plan=SQL(wrapped).to_proto(client))
+    except ParseException as error:
+        # What the error says of its place is to hold for the text as it was written.
+        message = shortened(error)
+        line = int(position[1]) - 1 if (position := _POSITION.search(message)) else 1
+        if line > sql.count("\n") + 1:
+            raise ValueError(_UNBALANCED) from error
+        raise ValueError(_POSITION.sub(f"(line {line}, ", message)) from error
+    except AnalysisException:
+        # A query, if a wrong one: the run says what is wrong with it.
+        return
 
 
 def fetch(session: Any, sql: str, max_rows: int) -> Outcome:

@@ -53,6 +53,9 @@ _JAVA_OPTIONS: Final = (
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Dio.netty.allocator.type=pooled",
 )
+# Spark's TRANSFORM ... USING runs its program as `bash -c`. Bash reads this file first, and a shell
+# that was given such a command ends there; a script, which Java's own command may be, goes on.
+_BASH_ENV: Final = '[ -z "${BASH_EXECUTION_STRING+x}" ] || exit 126\n'
 # The server needs no more of our environment, which may hold keys that SQL could read.
 _PASSED_ON: Final = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR")
 
@@ -85,6 +88,8 @@ class SparkServer:
 
         work = Path(tempfile.mkdtemp(prefix="bothends-spark-"))
         port = _free_port()
+        bash_env = work / "bash_env"
+        bash_env.write_text(_BASH_ENV)
         own = {
             "spark.app.name": "bothends",
             "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -115,7 +120,7 @@ class SparkServer:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=work,
-                env=_environment(java),
+                env=_environment(java) | {"BASH_ENV": str(bash_env)},
                 start_new_session=True,
             )
         # Runs on close, when the object is dropped, and when the interpreter exits.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
 from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
+from bothends.engines.guard_rules import HARMLESS_PRAGMAS
 from bothends.engines.time_limit import time_limit
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import EngineError, UnknownTableError, UsageError
@@ -63,8 +64,9 @@ class SqliteEngine(Engine):
                 f"cannot open {path} as a SQLite database: {error}. Check the path (three slashes "
                 "before a relative one, four before an absolute one) and the file"
             ) from error
+        _prepare_table_functions(self._connection)
         # Extension loading is off unless enabled; the file is read-only; this closes ATTACH,
-        # PRAGMA and temporary tables as well.
+        # PRAGMA and temporary tables as well, but for the pragmas that describe the schema.
         self._connection.set_authorizer(_authorize)
 
     @classmethod
@@ -182,8 +184,20 @@ class SqliteEngine(Engine):
         )
 
 
+def _prepare_table_functions(connection: sqlite3.Connection) -> None:
+    """Use each function that returns a table once: at its first use SQLite declares that table.
+
+    The authorizer would take the declaration for a CREATE TABLE.
+    """
+    pragmas = [f"pragma_{name}('')" for name in sorted(HARMLESS_PRAGMAS)]
+    for call in ["json_each('[]')", "json_tree('[]')", *pragmas]:
+        with contextlib.suppress(sqlite3.Error):  # an older SQLite lacks some
+            connection.execute(f"SELECT 1 FROM {call}").fetchall()  # noqa: S608
+
+
 def _authorize(action: int, argument: str | None, function: str | None, *_: str | None) -> int:
-    del argument
+    if action == sqlite3.SQLITE_PRAGMA and argument in HARMLESS_PRAGMAS:
+        return sqlite3.SQLITE_OK
     if action in _ALLOWED and function != "load_extension":
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY

@@ -151,7 +151,8 @@ class Meter(BaseCallbackHandler):
         entry = self._entries[index]
         real_s = time.perf_counter() - entry.real_start_s
         entry.seconds = real_s
-        message = getattr(response.generations[0][0], "message", None)
+        generations = [each for batch in response.generations for each in batch]
+        message = getattr(generations[0], "message", None) if generations else None
         if not isinstance(message, AIMessage):
             return
         entry.text = message.text

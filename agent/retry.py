@@ -218,7 +218,10 @@ def _explain(error: Exception, attempts: int) -> str:
         return f"the provider {cause}; gave up after {times}{asked}: {said}"
     if status is not None:
         return f"the provider refused the request ({status}): {said}"
-    return f"the model's client failed with {type(error).__name__}: {said}"
+    return (
+        "the reply is not what the provider's API promises, or its client failed "
+        f"({type(error).__name__}: {said})"
+    )
 
 
 def _package(error: BaseException) -> str:

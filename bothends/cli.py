@@ -74,6 +74,26 @@ BillingOption = Annotated[
 Prices = Annotated[Path | None, typer.Option(help="YAML file of prices that override the bundled.")]
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from bothends.infra.system import bothends_version
+
+        typer.echo(bothends_version())
+        raise typer.Exit
+
+
+@app.callback()
+def _bothends(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Evaluate LLM agents at text-to-SQL on big data, at both ends."""
+
+
 @app.command()
 def run(
     model: Annotated[
@@ -223,14 +243,6 @@ def report(
     _show(directory)
 
 
-@app.command()
-def version() -> None:
-    """Print the version."""
-    from bothends.infra.system import bothends_version
-
-    typer.echo(bothends_version())
-
-
 def _run(
     experiment: Any, out: Path | None, record: Path | None = None, served_by: str = ""
 ) -> None:
@@ -238,6 +250,7 @@ def _run(
 
     from bothends.api import default_directory
     from bothends.eval.runner import run_experiment
+    from bothends.eval.store import RunDirectory
     from bothends.progress import RunProgress
 
     directory = out or default_directory(experiment)
@@ -247,11 +260,17 @@ def _run(
                 experiment, directory, record=record, served_by=served_by, watcher=progress
             )
     except KeyboardInterrupt:
-        typer.echo(
-            f"\nStopped. What was measured is in {directory}; the same command goes on.", err=True
-        )
+        kept = (directory / "trials.jsonl").exists()
+        said = f" What was measured is in {directory}; the same command goes on." if kept else ""
+        typer.echo(f"\nStopped.{said}", err=True)
         raise typer.Exit(130) from None
     _show(directory)
+    if not any(trial.status not in _UNMEASURED for trial in RunDirectory(directory).trials()):
+        typer.echo("bothends: nothing was measured; the outcomes above say why", err=True)
+        raise typer.Exit(1)
+
+
+_UNMEASURED = ("provider_error", "gold_failed")
 
 
 def _show(directory: Path) -> None:
@@ -270,7 +289,16 @@ def _show(directory: Path) -> None:
 def _ids(values: list[str] | None) -> tuple[str, ...] | None:
     if not values:
         return None
-    return tuple(part for value in values for item in value.split(",") if (part := item.strip()))
+    ids = tuple(part for value in values for item in value.split(",") if (part := item.strip()))
+    if not ids:
+        from bothends.infra.errors import UsageError
+
+        raise UsageError("--question names no question: give ids, such as 1,6")
+    return ids
+
+
+# Options that are spelt otherwise than the settings that they fill.
+_OPTIONS = {"timeout_s": "timeout", "models": "model", "question_ids": "question"}
 
 
 def _validated(make: Callable[[], Any]) -> Any:
@@ -283,8 +311,9 @@ def _validated(make: Callable[[], Any]) -> Any:
         return make()
     except ValidationError as error:
         first = error.errors()[0]
-        name = "--" + str(first["loc"][0]).replace("_", "-")
-        raise UsageError(f"{name}: {first['msg']}") from None
+        name = str(first["loc"][0])
+        option = _OPTIONS.get(name, name.replace("_", "-"))
+        raise UsageError(f"--{option}: {first['msg']}") from None
 
 
 def main() -> None:

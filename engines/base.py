@@ -116,6 +116,15 @@ class Engine(ABC):
     def fingerprint(self) -> Fingerprint:
         """Return what queries run on here."""
 
+    def prepare(self) -> None:  # noqa: B027 - most engines are always ready
+        """Make the engine ready for its next query, so that no query is charged for it.
+
+        Called before whatever is timed. Where nothing has to be done it costs nothing.
+
+        Raises:
+            EngineError: If the engine cannot be brought back.
+        """
+
     @abstractmethod
     def close(self) -> None:
         """Free what the engine holds; idempotent."""

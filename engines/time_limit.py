@@ -27,7 +27,7 @@ def time_limit(stop: Callable[[], object], timeout_s: float) -> Iterator[threadi
     expired = threading.Event()
 
     def watch() -> None:
-        wait_s = timeout_s
+        wait_s = min(timeout_s, threading.TIMEOUT_MAX)
         while not done.wait(wait_s):
             expired.set()
             stop()

@@ -167,6 +167,7 @@ def _dataset(engine: str, suite: str | None, scale_factor: float, data: Path) ->
 def _verdict(engine: Engine, run: AgentRun, gold_sql: str | None, limits: Limits) -> Verdict | None:
     if gold_sql is None or run.outcome is None or run.outcome.status != "ok":
         return None
+    engine.prepare()
     gold = engine.execute(gold_sql, limits)
     if gold.status != "ok" or gold.truncated:
         return None

@@ -112,6 +112,11 @@ def run_experiment(
     if record is not None and (len(models) != 1 or checker is not None):
         raise UsageError("--record keeps the replies of one model: give one --model, no --checker")
 
+    directory = RunDirectory(out)
+    if directory.holds(experiment, len(models) * len(questions) * experiment.replicas):
+        trials = directory.trials()
+        watcher.begin(directory.manifest, trials, len(trials))
+        return directory
     watcher.phase(f"data: {suite.name} at scale factor {experiment.scale_factor:g}")
     dataset = suite.dataset(experiment.scale_factor, experiment.data)
     watcher.phase(f"engine: starting {without_password(experiment.engine)}")
@@ -147,19 +152,19 @@ def run_experiment(
             versions=package_versions(),
             hardware=describe_hardware(),
         )
-        directory = RunDirectory(out)
-        directory.start(manifest)
         planned = _plan(experiment, engine, questions, models)
-        done = directory.trials()
-        watcher.begin(manifest, done, len(planned))
-        todo = [trial for trial in planned if trial.key not in {old.key for old in done}]
-        for trial in todo:
-            trial.model.chat(
-                trial.case
-            )  # a recording that does not fit says so before anything runs
-        if todo:
-            recorder = _recorder(record, models[0], experiment, engine.name, served_by)
-            _run(todo, experiment, engine, checker, directory, prices, recorder, watcher)
+        with directory.alone():
+            directory.start(manifest)
+            done = directory.trials()
+            watcher.begin(manifest, done, len(planned))
+            had = {trial.key for trial in done}
+            todo = [trial for trial in planned if trial.key not in had]
+            for trial in todo:
+                # A recording that does not fit says so here, before anything runs.
+                trial.model.chat(trial.case)
+            if todo:
+                recorder = _recorder(record, models[0], experiment, engine.name, served_by)
+                _run(todo, experiment, engine, checker, directory, prices, recorder, watcher)
     return directory
 
 

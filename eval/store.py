@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -87,6 +89,12 @@ class RunDirectory:
         except (OSError, ValidationError) as error:
             raise RecordError(f"{file} cannot be read: {_first_line(error)}") from None
 
+    def holds(self, experiment: Experiment, trials: int) -> bool:
+        """Return whether this experiment is in it, with all of its trials."""
+        if not (self.path / "manifest.json").exists():
+            return False
+        return self.manifest.experiment == experiment and len(self.trials()) == trials
+
     def start(self, manifest: Manifest) -> None:
         """Write the manifest, or check that the one that is there is of the same run.
 
@@ -105,6 +113,28 @@ class RunDirectory:
                 raise RecordError(f"{self.path} cannot be written: {error.strerror}") from None
         for name in ("trials.jsonl", "gold.jsonl"):
             _drop_torn_line(self.path / name)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes from running trials into this directory.
+
+        Raises:
+            RecordError: If another one does.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = (self.path / "lock").open("w")
+        except OSError as error:
+            raise RecordError(f"{self.path} cannot be written: {error.strerror}") from None
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise RecordError(
+                    f"another process is running in {self.path}: wait for it, or give another "
+                    "directory with --out"
+                ) from None
+            yield
 
     def append(self, record: Trial | Gold) -> None:
         """Append a record as one line and flush it to disk.

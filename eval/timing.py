@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from bothends.engines import Engine, Limits
+from bothends.engines import Engine, Limits, Outcome
 from bothends.eval.experiment import Regimen
 from bothends.eval.record import Timing
 
@@ -28,15 +28,20 @@ def measure(
     Returns:
         The raw seconds with their medians. A generated query that fails in a repeat has no median.
     """
+
+    def timed(sql: str) -> Outcome:
+        engine.prepare()
+        return engine.execute(sql, limits)
+
     for _ in range(regimen.warmups):
-        engine.execute(gold_sql, limits)
-        engine.execute(generated_sql, limits)
+        timed(gold_sql)
+        timed(generated_sql)
     gold_s: list[float] = []
     generated_s: list[float] = []
     executed = True
     for _ in range(regimen.repeats):
-        gold_s.append(engine.execute(gold_sql, limits).seconds)
-        outcome = engine.execute(generated_sql, limits)
+        gold_s.append(timed(gold_sql).seconds)
+        outcome = timed(generated_sql)
         generated_s.append(outcome.seconds)
         executed = executed and outcome.status == "ok"
     return Timing(

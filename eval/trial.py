@@ -87,6 +87,7 @@ class GoldBook:
     def _execute(self, question: Question) -> Outcome:
         engine = self._terms.engine
         sql = question.gold_sql(engine.name)
+        engine.prepare()
         outcome = engine.execute(sql, self._terms.limits)
         if outcome.truncated:
             outcome = Outcome(
@@ -143,6 +144,7 @@ def run_trial(
     if gold.status != "ok":
         run = AgentRun("no_query", None, None, (), 0.0)
     else:
+        terms.engine.prepare()
         run = agent.run(case, callbacks=callbacks)
     outcome = run.outcome
     verdict = timing = None

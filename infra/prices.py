@@ -113,6 +113,10 @@ class PriceBook:
         """Whether the book has a price for a model's tokens."""
         return self.source(provider, model) is not None
 
+    def states(self, provider: str, model: str) -> bool:
+        """Return whether the price file gives this model's price by its own name."""
+        return f"{provider}:{model}" in self._rates
+
     def source(self, provider: str, model: str) -> str | None:
         """Where the price of a model's tokens comes from, in words; None where it has none."""
         if f"{provider}:{model}" in self._rates:

@@ -23,6 +23,8 @@ from bothends.infra.parquet import TableSize, data_digest, find_tables, local_di
 __all__ = ["Manifest", "tpch_dataset"]
 
 _GENERATOR = "tpchgen-cli"
+_BYTES_PER_SCALE_FACTOR = 350_000_000
+"""What the generator's Parquet files take at scale factor 1, as measured."""
 _MANIFEST = "manifest.json"
 
 # Clause 1.4.2 of the TPC-H specification.
@@ -193,7 +195,21 @@ def _check_rows(directory: Path, scale_factor: float, sizes: Mapping[str, TableS
         )
 
 
+def _check_room(directory: Path, scale_factor: float) -> None:
+    """Refuse what cannot fit, before hours are spent on it."""
+    needed_bytes = _BYTES_PER_SCALE_FACTOR * scale_factor
+    existing = next(parent for parent in directory.parents if parent.exists())
+    free_bytes = shutil.disk_usage(existing).free
+    if needed_bytes > free_bytes:
+        raise DataError(
+            f"TPC-H at scale factor {scale_factor:g} takes about {needed_bytes / 1e9:,.1f} GB and "
+            f"{existing} has {free_bytes / 1e9:,.1f} GB free; give a smaller scale factor or "
+            "another directory"
+        )
+
+
 def _generate(directory: Path, scale_factor: float) -> None:
+    _check_room(directory, scale_factor)
     # A sibling is filled and renamed when complete: what has the final name is always whole.
     partial = directory.with_name(f"{directory.name}.partial-{secrets.token_hex(4)}")
     try:

@@ -137,7 +137,8 @@ def _pricing(spec: ModelSpec, prices: PriceBook, *, own_server: bool) -> Pricing
     stated = stated_pricing(spec, prices)
     if stated is not None:
         return stated
-    if own_server:
+    if own_server and not prices.states(spec.provider, spec.model):
+        # A hosted model's list price says nothing of a server that bears its name.
         return NoPricing("runs on a server of one's own, and no machine or price_as was given")
     if prices.known(spec.provider, spec.model):
         return TokenPricing(spec.provider, spec.model)

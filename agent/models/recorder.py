@@ -62,7 +62,8 @@ class TrialRecorder(BaseCallbackHandler):
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
         """Record a call that was answered."""
         start_s, role, prompt = self._open.pop(run_id)
-        message = getattr(response.generations[0][0], "message", None)
+        generations = [each for batch in response.generations for each in batch]
+        message = getattr(generations[0], "message", None) if generations else None
         if not isinstance(message, AIMessage):
             return
         said = message.response_metadata

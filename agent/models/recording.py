@@ -189,11 +189,8 @@ class Recording:
     def calls(self, case: Case) -> tuple[RecordedCall, ...]:
         """Return the calls of a trial.
 
-        A replica beyond those recorded plays them from the first again: replica r plays the
-        recorded one at position r modulo their number.
-
         Raises:
-            ReplayError: If the question is not in it, or is there with another text.
+            ReplayError: If the question or the replica is not in it, or is there with another text.
         """
         replicas = self._trials.get(case.question_id)
         if replicas is None:
@@ -201,8 +198,14 @@ class Recording:
                 f"{self.path.name} holds no question {case.question_id!r}; "
                 f"it holds: {', '.join(self.questions) or 'none'}"
             )
-        recorded = sorted(replicas)
-        calls = replicas[recorded[case.replica % len(recorded)]]
+        # Playing one reply twice would pass for a model that answers twice alike.
+        if case.replica >= len(replicas):
+            raise ReplayError(
+                f"{self.path.name} holds {len(replicas)} replicas of question "
+                f"{case.question_id!r}, and replica {case.replica + 1} is asked for: ask for "
+                "fewer with --replicas, or record more"
+            )
+        calls = replicas[sorted(replicas)[case.replica]]
         if calls[0].question_sha256 != question_digest(case.question):
             raise ReplayError(
                 f"question {case.question_id!r} was recorded in {self.path.name} with another "

@@ -138,7 +138,7 @@ def load(spec: ModelSpec, prices: PriceBook) -> Model:
         description=(
             f"A recording, not a live model: {name}, served by {header.server}, recorded "
             f"on {header.date} on {header.hardware}; {len(recording.questions)} questions, "
-            f"{replicas} of each (further ones repeat them).{note}"
+            f"{replicas} of each.{note}"
         ),
         pricing=stated_pricing(spec, prices) or _recorded_pricing(header),
         text_calls=header.text_calls,

@@ -185,13 +185,15 @@ def test_the_last_numbering_counts(case: Case, prices: PriceBook, tmp_path: Path
     assert replies(model, other) == "xy"
 
 
-def test_replicas_beyond_those_recorded_begin_again(
+def test_replicas_beyond_those_recorded_are_refused(
     case: Case, prices: PriceBook, tmp_path: Path
 ) -> None:
     lines = [line(replace(case, replica=r), 0, f"replica {r}", role="checker") for r in (0, 1, 3)]
     model = load_model(f"replay:{record(tmp_path / 'r', *lines)}", prices=prices)
-    said = [replies(model, replace(case, replica=r)) for r in range(5)]
-    assert said == ["replica 0", "replica 1", "replica 3", "replica 0", "replica 1"]
+    said = [replies(model, replace(case, replica=r)) for r in range(3)]
+    assert said == ["replica 0", "replica 1", "replica 3"]
+    with pytest.raises(ReplayError, match="holds 3 replicas of question 'q1'"):
+        model.chat(replace(case, replica=3))
 
 
 def test_another_course(shop: Engine, case: Case, prices: PriceBook, tmp_path: Path) -> None:
@@ -346,8 +348,7 @@ def test_says_that_it_is_a_recording(prices: PriceBook, tmp_path: Path) -> None:
     model = load_model(f"replay:{record(tmp_path / 'r', note='Warm cache.')}", prices=prices)
     assert model.description == (
         "A recording, not a live model: openai:small, served by a server of the tests, recorded "
-        "on 2026-01-02 on a machine of the tests; 0 questions, 0 replicas of each (further ones "
-        "repeat them). Warm cache."
+        "on 2026-01-02 on a machine of the tests; 0 questions, 0 replicas of each. Warm cache."
     )
     with pytest.raises(UsageError, match="takes no option"):
         load_model(f"replay:{tmp_path / 'r'}?temperature=0", prices=prices)

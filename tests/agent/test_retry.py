@@ -185,5 +185,5 @@ def test_keys_are_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_unknown_fault_is_named() -> None:
-    with pytest.raises(ProviderError, match="failed with ValueError: nonsense"):
+    with pytest.raises(ProviderError, match=r"its client failed \(ValueError: nonsense\)"):
         call_with_retry(Calls(ValueError("nonsense")), QUICK, ignore)

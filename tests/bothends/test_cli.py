@@ -37,7 +37,7 @@ def data(tpch_dataset: Dataset) -> str:
 def test_help_names_the_commands(tmp_path: Path) -> None:
     shown = bothends("--help", cwd=tmp_path)
     assert shown.returncode == 0
-    for command in ("run", "ask", "demo", "report", "version"):
+    for command in ("run", "ask", "demo", "report"):
         assert f"\n  {command} " in shown.stdout
 
 
@@ -100,7 +100,9 @@ RUN = ("run", "--engine", "sqlite", "--model", "scripted:perfect", "--question",
         ((*RUN, "--data", "s3://bucket/x"), "s3"),
         ((*RUN, "--machine", "m7i.tiny"), "m7i.tiny"),
         ((*RUN, "--prices", "none.yaml"), "none.yaml"),
-        ((*RUN, "--timeout", "0"), "timeout"),
+        ((*RUN, "--timeout", "0"), "--timeout: "),
+        (("run", "--engine", "sqlite", "--model", "scripted:perfect", "--question", ""), "ids"),
+        ((*RUN, "--scale-factor", "1000000000"), "GB free"),
         (("report", "nowhere"), "nowhere is not a run directory"),
         (("report",), "Missing argument"),
     ],

@@ -188,3 +188,20 @@ def test_clean_ddl() -> None:
 
 def test_quoted() -> None:
     assert quoted("a`b") == "`a``b`"
+
+
+@pytest.mark.slow
+def test_a_server_that_was_ended_is_replaced_before_the_next_query(items: Dataset) -> None:
+    """A time limit ends the server; its successor's start is nobody's query time."""
+    endless = "SELECT COUNT(*) FROM range(1000000000000) AS r WHERE r.id % 7 = 3 OR hash(r.id) = 1"
+    with SparkEngine(items, cores=1) as engine:
+        first = server_pid(engine)
+        assert engine.execute(endless, Limits(timeout_s=1)).status == "timeout"
+        assert wait_until_gone(first)
+        engine.prepare()
+        assert engine._link is not None
+        second = engine._link.server._process.pid
+        assert second != first
+        assert engine.execute("SELECT 1").status == "ok"
+        engine.prepare()
+        assert engine._link.server._process.pid == second

@@ -105,3 +105,14 @@ def test_a_path_that_cannot_be_a_directory_is_a_clear_error(tmp_path: Path) -> N
     (tmp_path / "file").write_text("")
     with pytest.raises(RecordError, match="cannot be written"):
         RunDirectory(tmp_path / "file" / "r").start(make_manifest())
+
+
+def test_two_runs_at_once_in_one_directory_are_refused(directory: RunDirectory) -> None:
+    with (
+        directory.alone(),
+        pytest.raises(RecordError, match="another process is running"),
+        RunDirectory(directory.path).alone(),
+    ):
+        pass
+    with directory.alone():
+        pass

@@ -53,7 +53,11 @@ def ask(
     checker: str | None = None,
     base_url: str | None = None,
     check: CheckMode = "llm",
+    max_turns: int = 12,
+    sample_rows: int = 3,
+    run_answer_sql: bool = False,
     timeout_s: float = 300.0,
+    max_rows: int = 100_000,
     machine: str = "m7i.large",
     billing: Billing = "busy",
     prices: Path | str | None = None,
@@ -72,7 +76,11 @@ def ask(
         checker: The model inside `check_query`; the controller's where None.
         base_url: Address of an OpenAI-compatible server.
         check: What `check_query` does.
+        max_turns: Turns after which the agent gives up.
+        sample_rows: Sample rows in `get_schema`.
+        run_answer_sql: Whether SQL in a final answer that called no tool is run.
         timeout_s: Seconds that the query may take.
+        max_rows: Rows of the result that are kept.
         machine: The machine whose price the engine's seconds are charged at.
         billing: `busy` or `wall`.
         prices: YAML file of prices that override the bundled ones.
@@ -95,8 +103,13 @@ def ask(
         data=Path(data),
         checker=checker,
         base_url=base_url,
-        recipe=Recipe(check=check),
-        limits=Limits(timeout_s=timeout_s),
+        recipe=Recipe(
+            check=check,
+            max_turns=max_turns,
+            sample_rows=sample_rows,
+            run_answer_sql=run_answer_sql,
+        ),
+        limits=Limits(timeout_s=timeout_s, max_rows=max_rows),
         machine=machine,
         billing=billing,
         prices_file=Path(prices) if prices else None,
@@ -117,11 +130,17 @@ def run(
     checker: str | None = None,
     base_url: str | None = None,
     check: CheckMode = "llm",
+    max_turns: int = 12,
+    sample_rows: int = 3,
+    run_answer_sql: bool = False,
     timeout_s: float = 300.0,
+    max_rows: int = 100_000,
+    warmups: int = 1,
     repeats: int = 3,
     machine: str = "m7i.large",
     billing: Billing = "busy",
     prices: Path | str | None = None,
+    record: Path | str | None = None,
 ) -> Run:
     """Run a suite against models, or what of it has not been run yet, and report.
 
@@ -137,11 +156,17 @@ def run(
         checker: The model inside `check_query`; the controller's where None.
         base_url: Address of an OpenAI-compatible server.
         check: What `check_query` does.
+        max_turns: Turns after which an agent gives up.
+        sample_rows: Sample rows in `get_schema`.
+        run_answer_sql: Whether SQL in a final answer that called no tool is run.
         timeout_s: Seconds that one query may take.
+        max_rows: Rows of a result that are kept and judged.
+        warmups: Untimed executions of gold and of each generated query.
         repeats: Timed executions of gold and of each generated query.
         machine: The machine whose price the engine's seconds are charged at.
         billing: `busy` or `wall`.
         prices: YAML file of prices that override the bundled ones.
+        record: A file in which the model's replies are recorded, for `replay:`.
 
     Returns:
         The trials with their metrics; `report.html` and CSV files are in its directory.
@@ -159,15 +184,25 @@ def run(
         models=tuple(models),
         checker=checker,
         base_url=base_url,
-        recipe=Recipe(check=check),
+        recipe=Recipe(
+            check=check,
+            max_turns=max_turns,
+            sample_rows=sample_rows,
+            run_answer_sql=run_answer_sql,
+        ),
         replicas=replicas,
         timeout_s=timeout_s,
-        regimen=Regimen(repeats=repeats),
+        max_rows=max_rows,
+        regimen=Regimen(warmups=warmups, repeats=repeats),
         machine=machine,
         billing=billing,
         prices=Path(prices) if prices else None,
     )
-    return run_and_report(experiment, Path(out) if out else default_directory(experiment))
+    return run_and_report(
+        experiment,
+        Path(out) if out else default_directory(experiment),
+        record=Path(record) if record else None,
+    )
 
 
 def run_and_report(

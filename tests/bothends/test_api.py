@@ -35,7 +35,9 @@ def test_run_returns_typed_results(tpch_dataset: Dataset, tmp_path: Path) -> Non
         engine="sqlite",
         data=tpch_dataset.directory.parent.parent,
         question_ids=["1", "3"],
+        warmups=0,
         repeats=1,
+        sample_rows=0,
         out=tmp_path / "run",
     )
     assert isinstance(run, bothends.Run)

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from bothends.eval.ask import Answer
     from bothends.eval.metrics import Summary
     from bothends.eval.record import Trial
-    from bothends.eval.runner import Watcher
 
-__all__ = ["Run", "ask", "default_directory", "load_run", "run", "run_and_report"]
+__all__ = ["Run", "ask", "default_directory", "load_run", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +174,8 @@ def run(
         BothendsError: If something does not exist, does not fit or cannot be reached. What was
             measured before is kept, and the same call goes on from there.
     """
+    from bothends.eval.runner import run_experiment
+
     experiment = Experiment(
         suite=suite,
         question_ids=tuple(question_ids) if question_ids is not None else None,
@@ -198,32 +199,9 @@ def run(
         billing=billing,
         prices=Path(prices) if prices else None,
     )
-    return run_and_report(
-        experiment,
-        Path(out) if out else default_directory(experiment),
-        record=Path(record) if record else None,
-    )
-
-
-def run_and_report(
-    experiment: Experiment,
-    out: Path,
-    *,
-    record: Path | None = None,
-    watcher: Watcher | None = None,
-) -> Run:
-    """Run what of an experiment has not been run yet, and write its reports.
-
-    Args:
-        experiment: What to run.
-        out: The run directory.
-        record: A file in which the model's replies are recorded.
-        watcher: Who is told how it goes.
-    """
-    from bothends.eval.runner import run_experiment
-
-    run_experiment(experiment, out, record=record, watcher=watcher)
-    return load_run(out)
+    directory = Path(out) if out else default_directory(experiment)
+    run_experiment(experiment, directory, record=Path(record) if record else None)
+    return load_run(directory)
 
 
 def load_run(out: Path) -> Run:

@@ -6,9 +6,12 @@ import sys
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from bothends.api import Run
 
 __all__ = ["app", "main"]
 
@@ -249,8 +252,8 @@ def _run(
     from rich.console import Console
 
     from bothends.api import default_directory
+    from bothends.eval.metrics import counted
     from bothends.eval.runner import run_experiment
-    from bothends.eval.store import RunDirectory
     from bothends.progress import RunProgress
 
     directory = out or default_directory(experiment)
@@ -264,16 +267,12 @@ def _run(
         said = f" What was measured is in {directory}; the same command goes on." if kept else ""
         typer.echo(f"\nStopped.{said}", err=True)
         raise typer.Exit(130) from None
-    _show(directory)
-    if not any(trial.status not in _UNMEASURED for trial in RunDirectory(directory).trials()):
+    if not counted(_show(directory).trials):
         typer.echo("bothends: nothing was measured; the outcomes above say why", err=True)
         raise typer.Exit(1)
 
 
-_UNMEASURED = ("provider_error", "gold_failed")
-
-
-def _show(directory: Path) -> None:
+def _show(directory: Path) -> Run:
     from rich.console import Console
 
     from bothends.api import load_run
@@ -284,6 +283,7 @@ def _show(directory: Path) -> None:
     console = Console()
     print_report(load_report(directory), console)
     console.print(f"\nReport: {finished.report}   CSV: {directory / 'tables'}", soft_wrap=True)
+    return finished
 
 
 def _ids(values: list[str] | None) -> tuple[str, ...] | None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
 from bothends.engines.guard import Rejection, check_read_only
 
-__all__ = ["Engine", "Fingerprint", "Limits", "Outcome", "OutcomeStatus"]
+__all__ = ["Capability", "Engine", "Fingerprint", "Limits", "Outcome", "OutcomeStatus"]
 
 OutcomeStatus = Literal["ok", "failed", "timeout", "rejected"]
 
@@ -21,10 +23,15 @@ class Limits:
     Attributes:
         timeout_s: Seconds after which the query is stopped inside the engine.
         max_rows: Rows that are kept at most; the others are counted and dropped.
+        max_cell_bytes: What one text or binary cell may hold at most; a longer one is cut.
+        digest: Whether a result of which not everything was kept is digested in the engine. That
+            is a second execution, outside the outcome's seconds.
     """
 
     timeout_s: float = 300.0
     max_rows: int = 100_000
+    max_cell_bytes: int = 2**20
+    digest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,10 @@ class Outcome:
             (None, bool, int, float, Decimal, str, bytes, date, datetime, list, dict).
         row_count: The true number of rows, or None where the query did not execute.
         truncated: Whether `rows` holds fewer rows than `row_count`.
+        cells_cut: Whether a kept cell was longer than `Limits.max_cell_bytes` and is cut.
+        digest: The engine's digest of the whole result, where it was asked for and not everything
+            was kept: on one engine, results with the same digest hold the same rows, in any order,
+            with the same columns at the same places. None elsewhere.
         seconds: Wall time in the engine, from submission until the last row was received.
         error: The engine's message or the guard's reason, shortened; None where ok.
     """
@@ -50,8 +61,15 @@ class Outcome:
     rows: tuple[tuple[Any, ...], ...] = ()
     row_count: int | None = None
     truncated: bool = False
+    cells_cut: bool = False
+    digest: str | None = None
     seconds: float = 0.0
     error: str | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether `rows` is the whole result, so that it can be judged by itself."""
+        return not self.truncated and not self.cells_cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +93,17 @@ class Fingerprint:
     settings: dict[str, str] = field(default_factory=dict)
 
 
+class Capability(StrEnum):
+    """What an engine may lack; each is a column of the table of engines in the README."""
+
+    decimals = "exact decimals"
+    dates = "types for dates and timestamps"
+    booleans = "a boolean type"
+    schemas = "schemas within a catalog"
+    comments = "comments on tables and columns"
+    large_results = "comparing results that are past the row cap, inside the engine"
+
+
 class Engine(ABC):
     """A SQL engine over one catalog, read-only.
 
@@ -86,11 +115,13 @@ class Engine(ABC):
         name: The engine's registered name.
         dialect: The sqlglot dialect that it speaks.
         title: What a person calls it, as told to the model in the prompt, such as `Spark SQL`.
+        lacks: What it cannot do, with what happens instead.
     """
 
     name: ClassVar[str]
     dialect: ClassVar[str]
     title: ClassVar[str]
+    lacks: ClassVar[Mapping[Capability, str]] = {}
 
     @abstractmethod
     def list_tables(self) -> tuple[str, ...]:
@@ -126,6 +157,13 @@ class Engine(ABC):
         """
 
     @abstractmethod
+    def cancel(self) -> None:
+        """Stop the query that runs now, if any; from any thread.
+
+        Its outcome is `failed`, and says that it was cancelled.
+        """
+
+    @abstractmethod
     def close(self) -> None:
         """Free what the engine holds; idempotent."""
 
@@ -136,6 +174,16 @@ class Engine(ABC):
     @abstractmethod
     def _explain(self, sql: str) -> Outcome:
         """Return the plan of an admitted statement as one text cell; never runs it."""
+
+    @abstractmethod
+    def _digest(self, sql: str, result: Outcome, limits: Limits) -> str | None:
+        """Digest the rows of an admitted statement in the engine; None where that fails.
+
+        Args:
+            sql: The statement.
+            result: What it returned, for its columns and types.
+            limits: The time that it may take.
+        """
 
     def execute(self, sql: str, limits: Limits | None = None) -> Outcome:
         """Run one reading statement to completion.
@@ -150,7 +198,11 @@ class Engine(ABC):
         rejection = check_read_only(sql, self.dialect)
         if rejection is not None:
             return _rejected(rejection)
-        return self._execute(sql, limits or Limits())
+        limits = limits or Limits()
+        outcome = self._execute(sql, limits)
+        if limits.digest and outcome.status == "ok" and not outcome.whole:
+            return replace(outcome, digest=self._digest(sql, outcome, limits))
+        return outcome
 
     def explain(self, sql: str) -> Outcome:
         """Plan one reading statement without running it.

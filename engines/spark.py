@@ -6,18 +6,21 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
 from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
 from bothends.engines.java import find_java
 from bothends.engines.lexemes import without_semicolon
-from bothends.engines.spark_catalog import clean_ddl, create_table, quoted
+from bothends.engines.spark_catalog import SparkCatalog, create_table, quoted
 from bothends.engines.spark_conf import SparkConf
 from bothends.engines.spark_query import fetch, plan, require_query, shortened
 from bothends.engines.spark_server import SparkServer
 from bothends.engines.time_limit import time_limit
 from bothends.infra.dataset import Dataset
-from bothends.infra.errors import EngineError, MissingExtraError, UnknownTableError, UsageError
+from bothends.infra.errors import EngineError, MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["SparkEngine"]
 
@@ -70,6 +73,7 @@ class SparkEngine(Engine):
         self._dataset = dataset
         self._java = find_java()
         self._conf = SparkConf.for_dataset(dataset, cores)
+        self._catalog = SparkCatalog(self._ask)
         self._link: _Link | None = None
         self._closed = False
         self._fingerprint: Fingerprint | None = None
@@ -107,16 +111,15 @@ class SparkEngine(Engine):
 
     def list_tables(self) -> tuple[str, ...]:
         """Return the names of the tables, sorted."""
-        return tuple(sorted(self._ask("SHOW TABLES", "tableName")))
+        return self._catalog.tables()
 
     def ddl(self, table: str) -> str:
         """Return SHOW CREATE TABLE, without what speaks of this machine."""
-        name = quoted(self._known(table))
-        return clean_ddl(self._ask(f"SHOW CREATE TABLE {name}", "createtab_stmt")[0])
+        return self._catalog.ddl(table)
 
     def sample(self, table: str, rows: int) -> Outcome:
         """Return the first rows of a table."""
-        sql = f"SELECT * FROM {quoted(self._known(table))} LIMIT {int(rows)}"  # noqa: S608
+        sql = f"SELECT * FROM {self._catalog.identifier(table)} LIMIT {int(rows)}"  # noqa: S608
         return self._execute(sql, Limits())
 
     def fingerprint(self) -> Fingerprint:
@@ -132,6 +135,11 @@ class SparkEngine(Engine):
                 settings={**self._conf.described(), "java": str(self._java.version)},
             )
         return self._fingerprint
+
+    def cancel(self) -> None:
+        """End the server, and the query with it."""
+        if self._link is not None:
+            self._link.server.close()
 
     def close(self) -> None:
         """End the server."""
@@ -172,23 +180,18 @@ class SparkEngine(Engine):
                     message = "the Spark server died during this query (out of memory?)"
                 return Outcome(status="failed", seconds=seconds, error=message)
 
-    def _ask(self, sql: str, column: str) -> list[str]:
+    def _digest(self, sql: str, result: Outcome, limits: Limits) -> str | None:
+        del sql, result, limits
+        return None
+
+    def _ask(self, statement: str) -> pa.Table:
         """Ask the catalog, with a statement of our own."""
         from pyspark.errors import PySparkException
 
         try:
-            answer: list[str] = self._ready().session.sql(sql).toArrow().column(column).to_pylist()
+            return self._ready().session.sql(statement).toArrow()
         except PySparkException as error:
             raise EngineError(f"Spark cannot read its catalog: {shortened(error)}") from error
-        return answer
-
-    def _known(self, table: str) -> str:
-        """Return a table's name as the catalog spells it; Spark's names ignore case."""
-        names = self.list_tables()
-        for name in names:
-            if name.lower() == table.lower():
-                return name
-        raise UnknownTableError(table, names)
 
     def _ready(self) -> _Link:
         """Return the running server and its session, starting them where there are none."""

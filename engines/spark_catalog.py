@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from bothends.infra.errors import UnknownTableError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["clean_ddl", "create_table", "quoted"]
+__all__ = ["SparkCatalog", "clean_ddl", "create_table", "quoted"]
 
 # A string literal of Spark SQL, with its escapes.
 _LITERAL: Final = r"'(?:[^'\\]|\\.)*'"
@@ -17,6 +20,42 @@ _NOISE: Final = re.compile(
     r" COLLATE UTF8_BINARY|spark_catalog\.default\.|\nTBLPROPERTIES \([^)]*\)"
     rf"|\nLOCATION {_LITERAL}"
 )
+
+
+class SparkCatalog:
+    """The tables that a Spark session sees.
+
+    Args:
+        ask: Runs a statement of ours; raises EngineError.
+    """
+
+    def __init__(self, ask: Callable[[str], pa.Table]) -> None:
+        self._ask = ask
+
+    def tables(self) -> tuple[str, ...]:
+        """Return the names of the tables and views, sorted."""
+        return tuple(sorted(self._ask("SHOW TABLES").column("tableName").to_pylist()))
+
+    def ddl(self, table: str) -> str:
+        """Return SHOW CREATE TABLE, without what speaks of this machine.
+
+        Raises:
+            UnknownTableError: If there is no such table.
+        """
+        answer = self._ask(f"SHOW CREATE TABLE {self.identifier(table)}")
+        return clean_ddl(answer.column("createtab_stmt")[0].as_py())
+
+    def identifier(self, table: str) -> str:
+        """Return a table's name, quoted, as the catalog spells it; Spark's names ignore case.
+
+        Raises:
+            UnknownTableError: If there is no such table.
+        """
+        names = self.tables()
+        for name in names:
+            if name.lower() == table.lower():
+                return quoted(name)
+        raise UnknownTableError(table, names)
 
 
 def create_table(table: str, path: Path) -> str:

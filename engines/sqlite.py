@@ -121,6 +121,10 @@ class SqliteEngine(Engine):
             scale_factor=self._scale_factor,
         )
 
+    def cancel(self) -> None:
+        """Interrupt the query."""
+        self._connection.interrupt()
+
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
@@ -182,6 +186,10 @@ class SqliteEngine(Engine):
             row_count=1,
             seconds=plan.seconds,
         )
+
+    def _digest(self, sql: str, result: Outcome, limits: Limits) -> str | None:
+        del sql, result, limits
+        return None
 
 
 def _prepare_table_functions(connection: sqlite3.Connection) -> None:

@@ -81,7 +81,10 @@ def shown_ddl(ddl: str, dialect: str, characters: int, pattern: str | None) -> S
         notes.append(f"... and {counted(more, 'more column')}: narrow them with columns")
     if more := len(constraints) - len(rules):
         notes.append(f"... and {counted(more, 'more constraint')}")
-    body = "".join(item.text for item in kept + rules)
+    body = ""
+    for item in kept + rules:
+        after_comment = "--" in body.rpartition("\n")[2] and not item.text.startswith("\n")
+        body += "\n" + item.text if after_comment else item.text
     if notes:
         body = "\n  ".join([body.rstrip(), *notes]) + "\n"
     return ShownDdl(f"{head}{body}{tail}", frozenset(item.column or "" for item in kept))

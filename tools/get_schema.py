@@ -68,7 +68,9 @@ class _Table:
         sample = self._sample(characters)
         reserved = min(len(sample), characters // 3)
         shown = shown_ddl(self.ddl, self.dialect, characters - reserved, columns)
-        if len(shown.text) + len(sample) > characters or shown.columns is not None:
+        if shown.columns is not None and not shown.columns:
+            return shown.text
+        if len(shown.text) + len(sample) > characters or shown.columns:
             sample = self._sample(characters - len(shown.text), shown.columns)
         return shown.text + sample
 

@@ -136,10 +136,10 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     address = f"postgresql://{{}}@{place}/postgres"
     wide = ", ".join(f"c{number} int" for number in range(500))
     with psycopg.connect(address.format("postgres")) as owner:
-        for schema in ("sales", "web", '"Odd.One"', "secret"):
-            owner.execute(f"CREATE SCHEMA {schema}".encode())
-        for number in range(300):
-            owner.execute(f"CREATE TABLE sales.t{number:03d} (a int)".encode())
+        schemas = ("sales", "web", '"Odd.One"', "secret")
+        owner.execute("; ".join(f"CREATE SCHEMA {schema}" for schema in schemas).encode())
+        tables = (f"CREATE TABLE sales.t{number:03d} (a int)" for number in range(300))
+        owner.execute("; ".join(tables).encode())
         owner.execute(
             f"""
             CREATE TABLE wide ({wide});

@@ -30,10 +30,14 @@ def test_names_are_quoted_where_they_must() -> None:
         *('"2024"', '"a.b"', '"q""t"', '"two words"'),
         *("Item", "Sales.event", "Sales.order", "order", "web.Visit", "web.event"),
     )
-    assert {'"Item"', '"Sales".event', '"Sales"."order"'.replace('"order"', "order")} <= set(
-        names("postgres").all()
+    assert tuple(names("postgres").all()) == (
+        *('"2024"', '"Item"', '"Sales".event', '"Sales".order', '"a.b"', '"q""t"', '"two words"'),
+        *("order", 'web."Visit"', "web.event"),
     )
-    assert {"`a.b`", 'q"t', "`2024`"} - {'q"t'} <= set(names("spark").all())
+    assert tuple(names("spark").all()) == (
+        *("Item", "Sales.event", "Sales.order", "`2024`", "`a.b`", '`q"t`', "`two words`"),
+        *("order", "web.Visit", "web.event"),
+    )
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres", "spark"])
@@ -89,13 +93,13 @@ def test_a_small_catalog_is_named_whole() -> None:
 
 
 def test_of_a_large_catalog_the_nearest_are_named() -> None:
-    tables = [TableName("s", f"t{number:05d}", bare=False) for number in range(5000)]
+    tables = [TableName("s", f"t{number:05d}", bare=False) for number in range(2000)]
     tables += [TableName("s", name, bare=False) for name in ("customers", "old_customer_list")]
     with pytest.raises(UnknownTableError) as caught:
         names("postgres", tuple(tables)).find("customer")
     assert str(caught.value) == (
-        "table 'customer' does not exist; there are 5,002 tables, such as s.customers, "
-        "s.old_customer_list, and 5,000 more"
+        "table 'customer' does not exist; there are 2,002 tables, such as s.customers, "
+        "s.old_customer_list, and 2,000 more"
     )
     with pytest.raises(UnknownTableError) as caught:
         names("postgres", tuple(tables)).find("x" * 100_000)

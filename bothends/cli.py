@@ -62,6 +62,9 @@ BaseUrl = Annotated[
 CheckOption = Annotated[Check, typer.Option(help="What check_query does.")]
 MaxTurns = Annotated[int, typer.Option(min=1, help="Turns after which an agent gives up.")]
 SampleRows = Annotated[int, typer.Option(min=0, max=20, help="Sample rows in get_schema.")]
+ObservationChars = Annotated[
+    int, typer.Option(min=2_000, help="Characters that one tool call shows the model at most.")
+]
 RunAnswerSql = Annotated[
     bool, typer.Option("--run-answer-sql", help="Run SQL from a final answer without a tool call.")
 ]
@@ -118,6 +121,7 @@ def run(
     check: CheckOption = Check.llm,
     max_turns: MaxTurns = 12,
     sample_rows: SampleRows = 3,
+    observation_chars: ObservationChars = 32_000,
     run_answer_sql: RunAnswerSql = False,
     timeout: Timeout = 300.0,
     max_rows: MaxRows = 100_000,
@@ -151,6 +155,7 @@ def run(
                 check=check.value,
                 max_turns=max_turns,
                 sample_rows=sample_rows,
+                observation_chars=observation_chars,
                 run_answer_sql=run_answer_sql,
             ),
             replicas=replicas,
@@ -182,6 +187,7 @@ def ask(
     check: CheckOption = Check.llm,
     max_turns: MaxTurns = 12,
     sample_rows: SampleRows = 3,
+    observation_chars: ObservationChars = 32_000,
     run_answer_sql: RunAnswerSql = False,
     timeout: Timeout = 300.0,
     max_rows: MaxRows = 100_000,
@@ -213,6 +219,7 @@ def ask(
                 check=check.value,
                 max_turns=max_turns,
                 sample_rows=sample_rows,
+                observation_chars=observation_chars,
                 run_answer_sql=run_answer_sql,
             ),
             limits=Limits(timeout_s=timeout, max_rows=max_rows),

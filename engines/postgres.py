@@ -16,17 +16,16 @@ from bothends.infra.errors import (
     BothendsError,
     EngineError,
     MissingExtraError,
-    UnknownTableError,
     UsageError,
 )
 
 try:
     import psycopg
-    import psycopg.sql
 except ImportError as _error:
     raise MissingExtraError("psycopg", "postgres") from _error
 
-from bothends.engines.postgres_catalog import Relation, ddl, relations
+from bothends.engines.names import TableNames
+from bothends.engines.postgres_catalog import catalog, ddl, names, sample
 from bothends.engines.postgres_connect import cancel, connect_to, connect_with
 from bothends.engines.postgres_load import READER, load_postgres
 from bothends.engines.postgres_server import PostgresServer
@@ -97,6 +96,7 @@ class PostgresEngine(Engine):
         self._on_close = on_close
         self._closed = False
         self._fingerprint: Fingerprint | None = None
+        self._names = TableNames(self.dialect, lambda: self._ask(names))
         self._connection: psycopg.Connection[Any] | None = None
         try:
             self._ready()
@@ -156,28 +156,32 @@ class PostgresEngine(Engine):
 
     def list_tables(self) -> tuple[str, ...]:
         """Return the names of the tables and views, sorted; with a schema other than public."""
-        return tuple(relation.shown for relation in self._ask(relations))
+        return tuple(self._names.all())
 
     def ddl(self, table: str) -> str:
         """Return DDL that is built from the catalog: columns, keys, constraints, comments."""
-        relation = self._known(table)
-        return self._ask(lambda connection: ddl(connection, relation))
+        name = self._names.find(table)
+        text = self._ask(lambda connection: ddl(connection, name))
+        if text is None:  # dropped since
+            self._names.all()
+            raise self._names.unknown(table)
+        return text
 
     def sample(self, table: str, rows: int) -> Outcome:
         """Return the first rows of a table."""
-        query = psycopg.sql.SQL("SELECT * FROM {} LIMIT {}")
-        identifier = self._known(table).identifier
-        return self._execute(query.format(identifier, int(rows)).as_string(), Limits())
+        name = self._names.find(table)
+        query = self._ask(lambda connection: sample(connection, name, rows))
+        return self._execute(query, Limits())
 
     def fingerprint(self) -> Fingerprint:
         """Return the server's version and settings, and the catalog's digest."""
         if self._fingerprint is None:
             info = self._ready().info
-            catalog = repr(self._ask(lambda link: [ddl(link, each) for each in relations(link)]))
+            whole = repr(self._ask(catalog))
             self._fingerprint = Fingerprint(
                 engine=self.name,
                 version=info.parameter_status("server_version") or "unknown",
-                catalog_digest=hashlib.sha256(catalog.encode()).hexdigest()[:16],
+                catalog_digest=hashlib.sha256(whole.encode()).hexdigest()[:16],
                 data=self._data or f"{info.host}:{info.port}/{info.dbname}",
                 scale_factor=self._scale_factor,
                 settings=self._ask(_settings),
@@ -274,15 +278,6 @@ class PostgresEngine(Engine):
             if connection.closed and again:
                 return self._ask(question, again=False)
             raise EngineError(f"PostgreSQL cannot read its catalog: {_shortened(error)}") from error
-
-    def _known(self, table: str) -> Relation:
-        """Find a table by its name, in any case: unquoted names ignore it."""
-        known = self._ask(relations)
-        wanted = table.removeprefix("public.")
-        alike = [each for each in known if each.shown.lower() == wanted.lower()]
-        if not alike:
-            raise UnknownTableError(table, tuple(relation.shown for relation in known))
-        return next((each for each in alike if each.shown == wanted), alike[0])
 
     def _ready(self) -> psycopg.Connection[Any]:
         """Return the connection, opening it where there is none."""

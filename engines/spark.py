@@ -110,7 +110,7 @@ class SparkEngine(Engine):
             fetch(session, _WARM_UP.format(table=quoted(table)), max_rows=10)
 
     def list_tables(self) -> tuple[str, ...]:
-        """Return the names of the tables, sorted."""
+        """Return the names of the tables and views of the current catalog, sorted."""
         return self._catalog.tables()
 
     def ddl(self, table: str) -> str:
@@ -125,7 +125,7 @@ class SparkEngine(Engine):
     def fingerprint(self) -> Fingerprint:
         """Return the version, the settings and the catalog's digest."""
         if self._fingerprint is None:
-            catalog = repr([(table, self.ddl(table)) for table in self.list_tables()])
+            catalog = self._catalog.described()
             self._fingerprint = Fingerprint(
                 engine=self.name,
                 version=self._ready().session.version,

@@ -11,9 +11,11 @@ from typing import Any, ClassVar, Final, Self
 
 from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
 from bothends.engines.guard_rules import HARMLESS_PRAGMAS
+from bothends.engines.names import TableNames, quoted
+from bothends.engines.sqlite_catalog import ddl, definitions, names
 from bothends.engines.time_limit import time_limit
 from bothends.infra.dataset import Dataset
-from bothends.infra.errors import EngineError, UnknownTableError, UsageError
+from bothends.infra.errors import EngineError, UsageError
 
 __all__ = ["SqliteEngine"]
 
@@ -68,6 +70,7 @@ class SqliteEngine(Engine):
         # Extension loading is off unless enabled; the file is read-only; this closes ATTACH,
         # PRAGMA and temporary tables as well, but for the pragmas that describe the schema.
         self._connection.set_authorizer(_authorize)
+        self._names = TableNames(self.dialect, lambda: names(self._connection))
 
     @classmethod
     def open(cls, address: str | None, dataset: Dataset | None, cores: int | None) -> Self:
@@ -99,20 +102,24 @@ class SqliteEngine(Engine):
 
     def list_tables(self) -> tuple[str, ...]:
         """Return the names of the tables and views, sorted."""
-        return tuple(sorted(self._definitions()))
+        return tuple(self._names.all())
 
     def ddl(self, table: str) -> str:
-        """Return a table's DDL as the file holds it."""
-        return self._definitions()[self._known(table)]
+        """Return a table's DDL as the file holds it; a view's with its columns."""
+        text = ddl(self._connection, self._names.find(table).name)
+        if text is None:  # dropped since
+            self._names.all()
+            raise self._names.unknown(table)
+        return text
 
     def sample(self, table: str, rows: int) -> Outcome:
         """Return the first rows of a table."""
-        quoted = self._known(table).replace('"', '""')
-        return self._execute(f'SELECT * FROM "{quoted}" LIMIT {int(rows)}', Limits())  # noqa: S608
+        name = quoted(self._names.find(table).name, self.dialect)
+        return self._execute(f"SELECT * FROM {name} LIMIT {int(rows)}", Limits())  # noqa: S608
 
     def fingerprint(self) -> Fingerprint:
         """Return the library's version and the catalog's digest."""
-        catalog = repr(sorted(self._definitions().items())).encode()
+        catalog = repr(sorted(definitions(self._connection).items())).encode()
         return Fingerprint(
             engine=self.name,
             version=sqlite3.sqlite_version,
@@ -128,21 +135,6 @@ class SqliteEngine(Engine):
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
-
-    def _definitions(self) -> dict[str, str]:
-        rows = self._connection.execute(
-            "SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view') "
-            "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-        )
-        return {name: sql or "" for name, sql in rows}
-
-    def _known(self, table: str) -> str:
-        """Return a table's name as the catalog spells it; SQLite's names ignore case."""
-        names = self.list_tables()
-        for name in names:
-            if name.lower() == table.lower():
-                return name
-        raise UnknownTableError(table, names)
 
     def _execute(self, sql: str, limits: Limits) -> Outcome:
         start = time.perf_counter()

@@ -334,7 +334,7 @@ def test_a_lost_connection_and_a_lost_server(items: Dataset, tmp_path: Path) -> 
 
 
 def test_lists_what_may_be_read(server: PostgresServer, shop: PostgresEngine) -> None:
-    names = ("Person", "happy", "hidden", "sales.event", "sales.order")
+    names = ('"Person"', "happy", "hidden", "sales.event", "sales.order")
     assert shop.list_tables() == names
     with open_engine(url(server, "guest", "shop")) as guest:
         assert guest.list_tables() == tuple(name for name in names if name != "hidden")
@@ -362,7 +362,7 @@ def test_ddl_of_a_users_tables(shop: PostgresEngine) -> None:
         ")"
     )
     assert shop.ddl("sales.event").endswith("\n) PARTITION BY RANGE (day)")
-    assert shop.ddl("happy").startswith("CREATE VIEW happy AS\n SELECT name\n")
+    assert shop.ddl("happy").startswith("CREATE VIEW happy (\n  name text\n) AS\n SELECT name\n")
     assert shop.sample("public.Person", 5).rows == ((1, "Zoë", "happy", dt.date(1990, 5, 1)),)
     assert shop.sample("sales.order", 5).columns == ("number", "person_id", "price")
 

@@ -144,7 +144,7 @@ def test_views_are_listed_and_described(tmp_path: Path) -> None:
         connection.execute("CREATE VIEW v AS SELECT a FROM t")
     with open_engine(f"sqlite:///{tmp_path / 'views.db'}") as engine:
         assert engine.list_tables() == ("t", "v")
-        assert engine.ddl("v") == "CREATE VIEW v AS SELECT a FROM t"
+        assert engine.ddl("v") == "CREATE VIEW v (\n  a\n) AS\nSELECT a FROM t"
 
 
 def test_usable_from_another_thread(items: Dataset) -> None:

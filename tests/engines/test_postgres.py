@@ -431,7 +431,7 @@ def test_types_are_named_as_postgresql_does(shop: PostgresEngine) -> None:
 
 def test_errors_carry_the_hint(shop: PostgresEngine) -> None:
     assert shop.execute('SELECT nam FROM "Person"').error == (
-        'column "nam" does not exist. '
+        'column "nam" does not exist (line 1, pos 7). '
         'Hint: Perhaps you meant to reference the column "Person.name".'
     )
 

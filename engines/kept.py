@@ -44,7 +44,9 @@ class Kept:
         """Count rows that came and are not kept."""
         self.count += rows
 
-    def add(self, rows: Sequence[Row], size_bytes: float) -> None:
+    def add(
+        self, rows: Sequence[Row], size_bytes: float, longest_bytes: float | None = None
+    ) -> None:
         """Count rows that came, and keep those that fit.
 
         Args:
@@ -52,10 +54,12 @@ class Kept:
             size_bytes: What they hold, about, but no less than their texts and binaries together.
                 An engine has this of all of them at once; only where it is large, or infinity
                 because the engine cannot tell, are they looked at one by one.
+            longest_bytes: What no text or binary in them is longer than, where that is known.
         """
         self.count += len(rows)
         fitting = rows[: self.room_rows]
-        if size_bytes <= min(self._cell_bytes, self._room_bytes):
+        longest_bytes = size_bytes if longest_bytes is None else longest_bytes
+        if longest_bytes <= self._cell_bytes and size_bytes <= self._room_bytes:
             self._room_bytes -= size_bytes
             self.rows += fitting
             return

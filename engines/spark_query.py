@@ -82,7 +82,7 @@ def fetch(session: Any, sql: str, limits: Limits) -> Outcome:
             schema = part
             continue
         room = part.slice(0, kept.room_rows)
-        kept.add(_python_rows(room), room.nbytes)
+        kept.add(_python_rows(room), room.nbytes, _longest_bytes(room))
         kept.skip(part.num_rows - room.num_rows)
     return Outcome(
         status="ok",
@@ -110,6 +110,20 @@ def plan(session: Any, sql: str) -> Outcome:
     seconds = time.perf_counter() - start
     text = re.sub(r"Location: \w+ ?\([^)]*\) ?\[[^\]]*\], ", "", text).strip()
     return Outcome("ok", ("plan",), ("string",), ((text,),), 1, seconds=seconds)
+
+
+def _longest_bytes(table: pa.Table) -> int:
+    """Return what no text or binary in a table is longer than."""
+    import pyarrow.compute as pc
+    import pyarrow.types as pat
+
+    longest = 0
+    for column in table.columns:
+        if pat.is_nested(column.type):
+            longest = max(longest, column.nbytes)
+        elif pat.is_string(column.type) or pat.is_binary(column.type):
+            longest = max(longest, pc.max(pc.binary_length(column)).as_py() or 0)
+    return longest
 
 
 def _python_rows(table: pa.Table) -> list[tuple[Any, ...]]:

@@ -15,6 +15,13 @@ TEXTS = st.text(max_size=40)
 CELLS = st.one_of(st.none(), st.integers(), TEXTS, st.binary(max_size=40), st.lists(TEXTS))
 
 
+def test_many_short_texts_are_not_looked_at() -> None:
+    kept = Kept(Limits(max_cell_bytes=10))
+    row = ("x" * 10,)
+    kept.add([row] * 50, 500, longest_bytes=10)
+    assert all(each is row for each in kept.rows)
+
+
 @settings(max_examples=50)
 @given(rows=st.lists(st.tuples(CELLS, TEXTS)), size=st.integers(1, 7), most=st.integers(0, 30))
 def test_each_text_is_cut_by_its_bytes(
@@ -46,6 +53,7 @@ def test_numbers_are_not_looked_at() -> None:
     kept.add([row, row], 32)
     kept.add([row, row], 32)
     kept.skip(5)
+    kept.add([], 0)
     assert kept.count == 9
     assert all(each is row for each in kept.rows)
     assert len(kept.rows) == 3

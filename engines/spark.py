@@ -15,7 +15,7 @@ from bothends.engines.spark_catalog import SparkCatalog, create_table, quoted
 from bothends.engines.spark_conf import SparkConf
 from bothends.engines.spark_query import fetch, plan, require_query, shortened
 from bothends.engines.spark_server import SparkServer
-from bothends.engines.time_limit import time_limit
+from bothends.engines.time_limit import Stopper
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import EngineError, MissingExtraError, UsageError
 
@@ -75,6 +75,7 @@ class SparkEngine(Engine):
         self._conf = SparkConf.for_dataset(dataset, cores)
         self._catalog = SparkCatalog(self._ask)
         self._link: _Link | None = None
+        self._stopper = Stopper()
         self._closed = False
         self._fingerprint: Fingerprint | None = None
         self.prepare()
@@ -107,7 +108,7 @@ class SparkEngine(Engine):
             return
         session = self._ready().session
         for table in self._dataset.tables:
-            fetch(session, _WARM_UP.format(table=quoted(table)), max_rows=10)
+            fetch(session, _WARM_UP.format(table=quoted(table)), Limits())
 
     def list_tables(self) -> tuple[str, ...]:
         """Return the names of the tables and views of the current catalog, sorted."""
@@ -138,8 +139,7 @@ class SparkEngine(Engine):
 
     def cancel(self) -> None:
         """End the server, and the query with it."""
-        if self._link is not None:
-            self._link.server.close()
+        self._stopper.cancel()
 
     def close(self) -> None:
         """End the server."""
@@ -148,7 +148,7 @@ class SparkEngine(Engine):
 
     def _execute(self, sql: str, limits: Limits) -> Outcome:
         return self._run(
-            lambda session, query: fetch(session, query, limits.max_rows), sql, limits.timeout_s
+            lambda session, query: fetch(session, query, limits), sql, limits.timeout_s
         )
 
     def _explain(self, sql: str) -> Outcome:
@@ -163,16 +163,15 @@ class SparkEngine(Engine):
         server, session = self._ready()
         query = without_semicolon(sql, self.dialect)
         start = time.perf_counter()
-        with time_limit(server.close, timeout_s) as expired:
+        with self._stopper.watch(server.close, timeout_s) as run:
             try:
                 require_query(session, query)
                 return act(session, query)
             except (PySparkException, pa.ArrowException, ValueError) as error:
                 seconds = time.perf_counter() - start
                 message = shortened(error)
-                if expired.is_set():
-                    message = f"stopped after the time limit of {timeout_s:g} s"
-                    return Outcome(status="timeout", seconds=seconds, error=message)
+                if (stopped := run.outcome(seconds)) is not None:
+                    return stopped
                 if "stopped SparkContext" in message:  # it is going down, and would linger
                     server.close()
                 # A broken connection shows before the process has quite ended.

@@ -6,10 +6,12 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Final, Self, TypeVar
 
-from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
+from bothends.engines.base import Capability, Engine, Fingerprint, Limits, Outcome
+from bothends.engines.lexemes import without_semicolon
 from bothends.engines.time_limit import time_limit
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import (
@@ -28,6 +30,7 @@ except ImportError as _error:
 
 from bothends.engines.postgres_catalog import Relation, ddl, relations
 from bothends.engines.postgres_connect import cancel, connect_to, connect_with
+from bothends.engines.postgres_digest import digest_query, digest_text
 from bothends.engines.postgres_load import READER, load_postgres
 from bothends.engines.postgres_server import PostgresServer
 from bothends.engines.postgres_values import type_names
@@ -68,6 +71,9 @@ class PostgresEngine(Engine):
     name: ClassVar[str] = "postgres"
     dialect: ClassVar[str] = "postgres"
     title: ClassVar[str] = "PostgreSQL"
+    lacks: ClassVar[Mapping[Capability, str]] = {
+        Capability.large_results: "such results are counted and not judged: raise --max-rows",
+    }
 
     def __init__(
         self,
@@ -248,8 +254,8 @@ class PostgresEngine(Engine):
         return Outcome("ok", ("plan",), ("text",), ((text,),), 1, seconds=plan.seconds)
 
     def _digest(self, sql: str, result: Outcome, limits: Limits) -> str | None:
-        del sql, result, limits
-        return None
+        query = digest_query(without_semicolon(sql, self.dialect), len(result.columns))
+        return digest_text(self._execute(query, replace(limits, max_rows=1)), result)
 
     @contextlib.contextmanager
     def _reading(

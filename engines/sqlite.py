@@ -6,11 +6,13 @@ import contextlib
 import hashlib
 import sqlite3
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
-from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
+from bothends.engines.base import Capability, Engine, Fingerprint, Limits, Outcome
 from bothends.engines.guard_rules import HARMLESS_PRAGMAS
+from bothends.engines.sqlite_digest import digest
 from bothends.engines.time_limit import time_limit
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import EngineError, UnknownTableError, UsageError
@@ -36,6 +38,9 @@ class SqliteEngine(Engine):
     name: ClassVar[str] = "sqlite"
     dialect: ClassVar[str] = "sqlite"
     title: ClassVar[str] = "SQLite"
+    lacks: ClassVar[Mapping[Capability, str]] = {
+        Capability.large_results: "such results are counted and not judged: raise --max-rows",
+    }
 
     def __init__(self, path: Path, data: str, scale_factor: float | None = None) -> None:
         """Open a file read-only.
@@ -188,8 +193,8 @@ class SqliteEngine(Engine):
         )
 
     def _digest(self, sql: str, result: Outcome, limits: Limits) -> str | None:
-        del sql, result, limits
-        return None
+        del result
+        return digest(self._connection, sql, limits.timeout_s)
 
 
 def _prepare_table_functions(connection: sqlite3.Connection) -> None:

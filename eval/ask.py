@@ -13,7 +13,7 @@ from bothends.agent.stages import top_level_seconds, total_usage
 from bothends.engines import Engine, Limits, open_engine
 from bothends.eval.cost import price_steps
 from bothends.eval.experiment import Billing
-from bothends.eval.judging import unfit_gold, verdict_on
+from bothends.eval.judging import gold_limits, unfit_gold, verdict_on
 from bothends.eval.record import Cost, StageCost, Verdict
 from bothends.eval.suites.base import Question
 from bothends.eval.suites.registry import load_suite
@@ -175,7 +175,7 @@ def _verdict(engine: Engine, run: AgentRun, gold_sql: str | None, limits: Limits
     if gold_sql is None or run.sql is None or run.outcome is None or run.outcome.status != "ok":
         return None
     engine.prepare()
-    gold = engine.execute(gold_sql, limits)
+    gold = engine.execute(gold_sql, gold_limits(engine, limits))
     if gold.status != "ok":
         raise UnjudgedError(f"gold {gold.status}: {gold.error}")
     unfit = unfit_gold(engine, gold, limits)

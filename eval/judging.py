@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bothends.engines import Capability, Engine, Limits, Outcome
 from bothends.eval.compare import judge
 from bothends.eval.large import judge_large
 from bothends.eval.record import Verdict
 
-__all__ = ["unfit_gold", "verdict_on"]
+__all__ = ["gold_limits", "unfit_gold", "verdict_on"]
 
 
 def verdict_on(
@@ -38,6 +40,11 @@ def verdict_on(
     return judge_large(
         engine, gold, predicted, gold_sql=gold_sql, predicted_sql=predicted_sql, limits=limits
     )
+
+
+def gold_limits(engine: Engine, limits: Limits) -> Limits:
+    """Return what gold is to run under: with a digest, where the engine can use it."""
+    return replace(limits, digest=Capability.large_results not in engine.lacks)
 
 
 def unfit_gold(engine: Engine, gold: Outcome, limits: Limits) -> str | None:

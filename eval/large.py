@@ -77,10 +77,9 @@ def judge_large(
         keys = sort_columns(gold_sql, engine.dialect, gold.columns)
         return keys is None or judging.find(keys) is not None
 
-    verdict = verdict_of(
-        gold, predicted, judging, in_order, bird_set=judging.bird_set(), tolerance=tolerance
-    )
-    return verdict.model_copy(update={"empty_gold": judging.empty_gold()})
+    verdict = verdict_of(gold, predicted, judging, in_order, bird_set=None, tolerance=tolerance)
+    told = {"bird_set": judging.bird_set(), "empty_gold": judging.empty_gold()}
+    return verdict.model_copy(update=told)
 
 
 class _Judging(ColumnSearch[Sequence[int]]):
@@ -104,6 +103,7 @@ class _Judging(ColumnSearch[Sequence[int]]):
         self._tolerance = tolerance
         self._deadline = time.monotonic() + _TIMES * limits.timeout_s + _EXTRA_S
         self._checks = 0
+        self._as_they_come = False
         types = [cell_type(name) for name in (*gold.types, *predicted.types)]
         unknown = [
             name
@@ -123,8 +123,12 @@ class _Judging(ColumnSearch[Sequence[int]]):
     def agree(self, chosen: Mapping[int, int], marks: Sequence[int] | None = None) -> bool:
         """Whether the rows agree on these columns of gold, each with its predicted one."""
         whole = len(chosen) == self.widths[0] == self.widths[1]
-        if whole and marks is None and self._same and all(a == b for a, b in chosen.items()):
-            return True
+        if whole and marks is None and all(a == b for a, b in chosen.items()):
+            self._as_they_come = self._same or self._agree(chosen)
+            return self._as_they_come
+        return self._agree(chosen, marks)
+
+    def _agree(self, chosen: Mapping[int, int], marks: Sequence[int] | None = None) -> bool:
         self._checks += 1
         if self._checks > _MOST_CHECKS:
             raise _unjudged(
@@ -199,13 +203,19 @@ class _Judging(ColumnSearch[Sequence[int]]):
         return first
 
     def bird_set(self) -> bool | None:
-        """Whether the sets of rows are equal as Python compares them; None where in doubt."""
+        """Whether the sets of rows are equal as Python compares them; None where in doubt.
+
+        Asked after the columns were found.
+        """
         if self.widths[0] != self.widths[1]:
             return False
         types = list(zip(self._sources.gold_types, self._sources.predicted_types, strict=True))
+        floats = [f"g{i}" for i, kinds in enumerate(types) if "float" in {k.family for k in kinds}]
+        alike = all(gold.family == predicted.family for gold, predicted in types)
+        if self._as_they_come and alike and not floats:
+            return True
         if self._same:
-            floats = [f"g{i}" for i, (kind, _) in enumerate(types) if kind.family == "float"]
-            nan = f"count_if({' OR '.join(f'isnan({each})' for each in floats) or 'false'})"
+            nan = f"count_if({' OR '.join(f'isnan({each})' for each in floats)})"
             return bool(self._measure(self._sources.gold_rows, [nan])[nan] == 0)
         meetings = [
             meet_as_python(*kinds, (f"g{index}", f"p{index}")) for index, kinds in enumerate(types)
@@ -225,17 +235,12 @@ class _Judging(ColumnSearch[Sequence[int]]):
 
     @cached_property
     def _same(self) -> bool:
-        """Whether the digests are equal, so that the results hold the same rows."""
-        if self._gold.types != self._predicted.types:
+        """Whether gold has a digest and the result the same, so that they hold the same rows."""
+        types = self._predicted.types
+        query = digest_query(self._sources.predicted, types)
+        if query is None or self._gold.digest is None or self._gold.types != types:
             return False
-        gold = self._gold.digest or self._digest(self._sources.gold, self._gold)
-        return gold is not None and gold == self._digest(self._sources.predicted, self._predicted)
-
-    def _digest(self, sql: str, outcome: Outcome) -> str | None:
-        query = digest_query(sql, outcome.types)
-        if query is None:
-            return None
-        return digest_text(Outcome("ok", rows=tuple(self._ask(query))), outcome.types)
+        return digest_text(Outcome("ok", rows=self._ask(query)), types) == self._gold.digest
 
     def _meeting(self, gold: int, predicted: int) -> Meeting:
         return meet(
@@ -279,12 +284,11 @@ class _Judging(ColumnSearch[Sequence[int]]):
 
 def _aggregates(meeting: Meeting, side: int) -> list[str]:
     """Return what tells a column's values: two hashes, and of numbers also what bounds them."""
-    keys = [pair[side] for pair in meeting.keys]
+    keys, same = ([pair[side] for pair in pairs] for pairs in (meeting.keys, meeting.same))
     if meeting.near is None:
-        return list(hashes(keys))
-    value = f"CAST({meeting.near.values[side]} AS DOUBLE)"
-    same = [pair[side] for pair in (*meeting.keys, *meeting.same)]
-    return [*hashes(keys), *hashes(same), f"min({value})", f"max({value})"]
+        return list(hashes(same))
+    double = meeting.near.doubles[side]
+    return [*hashes(keys), *hashes(same), f"min({double})", f"max({double})"]
 
 
 def _unjudged(why: str) -> UnjudgedError:

@@ -53,12 +53,14 @@ class Near:
 
     Attributes:
         values: What is compared: of gold and of the result.
+        doubles: The same as doubles, to bound them.
         within: The condition on `{gold}` and `{predicted}`; NULL where it cannot be told.
         half_unit: Half a unit in the last place that is granted.
         relative: The share of gold's magnitude that is granted.
     """
 
     values: Pair
+    doubles: Pair
     within: str
     half_unit: float
     relative: float
@@ -73,13 +75,14 @@ class Meeting:
     Attributes:
         keys: What must be equal, NULL to NULL, for two cells to be equal. Without `near` that is
             enough.
-        same: What is enough, beyond a tolerance: equal here means equal numbers.
+        same: Expressions that are equal exactly where the cells are, but for a tolerance. They
+            depend on the other column's type as little as can be, so that most are shared.
         near: What else is compared where the first key is 'number'.
         doubts: Conditions under which equal keys prove nothing.
     """
 
     keys: tuple[Pair, ...]
-    same: tuple[Pair, ...] = ()
+    same: tuple[Pair, ...]
     near: Near | None = None
     doubts: Pair = ("false", "false")
 
@@ -113,10 +116,11 @@ def meet(gold: CellType, predicted: CellType, columns: Pair, tolerance: Toleranc
         if gold.scale != predicted.scale and families == {"decimal"} and tolerance.half_unit:
             return _near_decimals(types, columns)
         return _exact_numbers(types, columns)
-    if families <= _TEXTS or families == {"binary"}:
-        if gold.name == predicted.name:
-            return Meeting((columns,))
-        return Meeting(((_text(gold, columns[0]), _text(predicted, columns[1])),))
+    if families <= _TEXTS:
+        texts = (_pair(*map(_text, types, columns)),)
+        return Meeting((columns,) if gold.name == predicted.name else texts, texts)
+    if families == {"binary"}:
+        return Meeting((columns,), (columns,))
     return _only_nulls(columns)
 
 
@@ -134,7 +138,8 @@ def meet_as_python(gold: CellType, predicted: CellType, columns: Pair) -> Meetin
             for double, side in zip(doubles, ("gold", "predicted"), strict=True)
         )
         doubts = tuple(map(_beyond_float, (gold, predicted), columns))
-        return Meeting((_pair(*doubles), _pair(*marks)), doubts=_pair(*doubts))
+        keys = (_pair(*doubles), _pair(*marks))
+        return Meeting(keys, keys, doubts=_pair(*doubts))
     if families <= _NUMBERS:
         return _exact_numbers((gold, predicted), columns)
     if len(families) == 1:
@@ -148,8 +153,10 @@ def _exact_numbers(types: tuple[CellType, CellType], columns: Pair) -> Meeting:
         kind = "BIGINT"
         if types[0].family == "decimal":
             kind = f"DECIMAL(38, {types[0].scale})"
-        return Meeting((_pair(*(f"CAST({column} AS {kind})" for column in columns)),))
-    return Meeting(_parts(types, columns))
+        keys = (_pair(*(f"CAST({column} AS {kind})" for column in columns)),)
+        return Meeting(keys, _parts(types, columns))
+    parts = _parts(types, columns)
+    return Meeting(parts, parts)
 
 
 def _parts(types: tuple[CellType, CellType], columns: Pair) -> tuple[Pair, ...]:
@@ -169,20 +176,15 @@ def _parts(types: tuple[CellType, CellType], columns: Pair) -> tuple[Pair, ...]:
 
 def _near_floats(types: tuple[CellType, CellType], columns: Pair, tolerance: Tolerance) -> Meeting:
     shapes = _pair(*map(_shape, types, columns))
-    values = _pair(
-        *(
-            f"IF({shape} = 'number', CAST({column} AS DOUBLE), NULL)"
-            for shape, column in zip(shapes, columns, strict=True)
-        )
-    )
+    values = _pair(*map(_finite, types, columns))
     scales = [each.scale for each in types if each.family == "decimal"]
     half = float(_half_unit(min(scales))) if scales and tolerance.half_unit else 0.0
     within = (
         "abs({gold} - {predicted}) <= "
         f"{_double(half)} + {_double(tolerance.relative)} * abs({{gold}})"
     )
-    near = Near(values, within, half, tolerance.relative)
-    return Meeting((shapes,), same=(shapes, values), near=near)
+    near = Near(values, values, within, half, tolerance.relative)
+    return Meeting((shapes,), (shapes, values), near)
 
 
 def _near_decimals(types: tuple[CellType, CellType], columns: Pair) -> Meeting:
@@ -194,15 +196,15 @@ def _near_decimals(types: tuple[CellType, CellType], columns: Pair) -> Meeting:
     within = (
         f"abs({{gold}} - {{predicted}}) <= CAST('{half:f}' AS DECIMAL({coarse + 1}, {coarse + 1}))"
     )
-    near = Near(values, within, float(half), 0.0)
-    return Meeting((shapes,), same=_parts(types, columns), near=near)
+    near = Near(values, _pair(*map(_finite, types, columns)), within, float(half), 0.0)
+    return Meeting((shapes,), _parts(types, columns), near)
 
 
 def _only_nulls(columns: Pair) -> Meeting:
     """Compare what is equal only where both are NULL."""
     gold, predicted = columns
     tags = f"IF({gold} IS NULL, NULL, 'gold')", f"IF({predicted} IS NULL, NULL, 'predicted')"
-    return Meeting((tags,))
+    return Meeting((tags,), (tags,))
 
 
 def _shape(kind: CellType, column: str) -> str:
@@ -214,6 +216,14 @@ def _shape(kind: CellType, column: str) -> str:
         f"WHEN abs({column}) = CAST('inf' AS DOUBLE) THEN IF({column} > 0, 'inf', '-inf') "
         "ELSE 'number' END"
     )
+
+
+def _finite(kind: CellType, column: str) -> str:
+    """Return the number as a double; NULL where tolerance does not apply."""
+    double = f"CAST({column} AS DOUBLE)"
+    if kind.family != "float":
+        return double
+    return f"IF({_shape(kind, column)} = 'number', {double}, NULL)"
 
 
 def _text(kind: CellType, column: str) -> str:

@@ -13,7 +13,7 @@ from bothends.eval.spark_cells import CellType, Meeting
 
 __all__ = ["Comparison", "Near", "Sources"]
 
-_MARK: Final = Meeting((("mark", "mark"),))
+_MARK: Final = Meeting((("mark", "mark"),), (("mark", "mark"),))
 
 
 class Near(NamedTuple):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from bothends.agent.models.base import Case
 from bothends.agent.record import AgentRun
 from bothends.agent.stages import top_level_seconds, total_usage
-from bothends.engines import Capability, Engine, Limits, Outcome
+from bothends.engines import Engine, Limits, Outcome
 from bothends.eval.compare import result_digest
 from bothends.eval.cost import price_steps
 from bothends.eval.experiment import Billing, Regimen
-from bothends.eval.judging import unfit_gold, verdict_on
+from bothends.eval.judging import gold_limits, unfit_gold, verdict_on
 from bothends.eval.record import Gold, Status, Trial, TrialKey
 from bothends.eval.store import RunDirectory
 from bothends.eval.suites.base import Question
@@ -91,8 +91,7 @@ class GoldBook:
         engine = self._terms.engine
         sql = question.gold_sql(engine.name)
         engine.prepare()
-        comparable = Capability.large_results not in engine.lacks
-        outcome = engine.execute(sql, replace(self._terms.limits, digest=comparable))
+        outcome = engine.execute(sql, gold_limits(engine, self._terms.limits))
         unfit = unfit_gold(engine, outcome, self._terms.limits)
         if unfit is not None:
             outcome = Outcome(status="failed", seconds=outcome.seconds, error=unfit)

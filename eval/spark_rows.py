@@ -11,12 +11,12 @@ from typing import Final, NamedTuple
 from bothends.engines.spark_digest import source
 from bothends.eval.spark_cells import CellType, Meeting
 
-__all__ = ["Comparison", "Near", "Sources"]
+__all__ = ["Comparison", "Disagreement", "Sources"]
 
 _MARK: Final = Meeting((("mark", "mark"),), (("mark", "mark"),))
 
 
-class Near(NamedTuple):
+class Disagreement(NamedTuple):
     """What `Comparison.near` answers, of the groups that do not agree.
 
     Attributes:
@@ -152,7 +152,7 @@ class Comparison:
         return f"SELECT count_if(least = most), count_if(doubt) FROM ({rows})"
 
     def near(self) -> str:
-        """What `Near` holds."""
+        """What a `Disagreement` holds."""
         return (
             "SELECT count(*), coalesce(sum(places), 0), coalesce(sum(unbalanced), 0), "
             "coalesce(sum(doubtful), 0), min(IF(bad > 0 AND doubtful = 0, places, NULL)) "

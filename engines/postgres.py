@@ -6,11 +6,13 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Final, Self, TypeVar
 
-from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
+from bothends.engines.base import Capability, Engine, Fingerprint, Limits, Outcome
 from bothends.engines.kept import Kept
+from bothends.engines.lexemes import without_semicolon
 from bothends.engines.time_limit import Run, Stopper
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import (
@@ -28,6 +30,7 @@ except ImportError as _error:
 from bothends.engines.names import TableNames
 from bothends.engines.postgres_catalog import catalog, ddl, names, sample
 from bothends.engines.postgres_connect import cancel, connect_to, connect_with
+from bothends.engines.postgres_digest import digest_query, digest_text
 from bothends.engines.postgres_load import READER, load_postgres
 from bothends.engines.postgres_query import EXPLAIN, fetch, shortened
 from bothends.engines.postgres_server import PostgresServer
@@ -66,6 +69,9 @@ class PostgresEngine(Engine):
     name: ClassVar[str] = "postgres"
     dialect: ClassVar[str] = "postgres"
     title: ClassVar[str] = "PostgreSQL"
+    lacks: ClassVar[Mapping[Capability, str]] = {
+        Capability.large_results: "such results are counted and not judged: raise --max-rows",
+    }
 
     def __init__(
         self,
@@ -238,8 +244,8 @@ class PostgresEngine(Engine):
         return Outcome("ok", ("plan",), ("text",), ((text,),), 1, seconds=plan.seconds)
 
     def _digest(self, sql: str, result: Outcome, limits: Limits) -> str | None:
-        del sql, result, limits
-        return None
+        query = digest_query(without_semicolon(sql, self.dialect), len(result.columns))
+        return digest_text(self._execute(query, replace(limits, max_rows=1)), result)
 
     @contextlib.contextmanager
     def _reading(

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
 from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
@@ -13,6 +14,7 @@ from bothends.engines.java import find_java
 from bothends.engines.lexemes import without_semicolon
 from bothends.engines.spark_catalog import SparkCatalog, create_table, quoted
 from bothends.engines.spark_conf import SparkConf
+from bothends.engines.spark_digest import digest_query, digest_text
 from bothends.engines.spark_query import fetch, plan, require_query, shortened
 from bothends.engines.spark_server import SparkServer
 from bothends.engines.time_limit import Stopper
@@ -180,8 +182,10 @@ class SparkEngine(Engine):
                 return Outcome(status="failed", seconds=seconds, error=message)
 
     def _digest(self, sql: str, result: Outcome, limits: Limits) -> str | None:
-        del sql, result, limits
-        return None
+        query = digest_query(without_semicolon(sql, self.dialect), result.types)
+        if query is None:
+            return None
+        return digest_text(self._execute(query, replace(limits, max_rows=1)), result.types)
 
     def _ask(self, statement: str) -> pa.Table:
         """Ask the catalog, with a statement of our own."""

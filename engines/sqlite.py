@@ -7,16 +7,17 @@ import hashlib
 import marshal
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
-from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
+from bothends.engines.base import Capability, Engine, Fingerprint, Limits, Outcome
 from bothends.engines.guard_rules import HARMLESS_PRAGMAS
 from bothends.engines.kept import Kept
 from bothends.engines.names import TableNames, quoted
 from bothends.engines.shorten import shorten
 from bothends.engines.sqlite_catalog import ddl, definitions, names
+from bothends.engines.sqlite_digest import digest
 from bothends.engines.time_limit import Stopper
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import EngineError, UsageError
@@ -46,6 +47,9 @@ class SqliteEngine(Engine):
     name: ClassVar[str] = "sqlite"
     dialect: ClassVar[str] = "sqlite"
     title: ClassVar[str] = "SQLite"
+    lacks: ClassVar[Mapping[Capability, str]] = {
+        Capability.large_results: "such results are counted and not judged: raise --max-rows",
+    }
 
     def __init__(self, path: Path, data: str, scale_factor: float | None = None) -> None:
         """Open a file read-only.
@@ -210,8 +214,8 @@ class SqliteEngine(Engine):
         )
 
     def _digest(self, sql: str, result: Outcome, limits: Limits) -> str | None:
-        del sql, result, limits
-        return None
+        del result
+        return digest(self._connection, sql, self._stopper, limits.timeout_s)
 
 
 def _prepare_table_functions(connection: sqlite3.Connection) -> None:

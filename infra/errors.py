@@ -15,6 +15,7 @@ __all__ = [
     "RecordError",
     "RefusedError",
     "ReplayError",
+    "UnjudgedError",
     "UnknownTableError",
     "UsageError",
 ]
@@ -109,6 +110,10 @@ class RecordError(BothendsError):
 
 class ReplayError(BothendsError):
     """A recording does not hold, or does not fit, what is asked of it."""
+
+
+class UnjudgedError(BothendsError):
+    """Whether an executed result is right cannot be told: it is neither right nor wrong."""
 
 
 def _listed(names: tuple[str, ...], total: int) -> str:

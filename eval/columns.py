@@ -1,173 +1,275 @@
-"""Finding gold's columns among a result's, by value and with the rows kept whole."""
+"""Finding gold's columns among a result's, by value and with the rows kept whole.
+
+Whether such a choice of columns exists is as hard a question as whether one graph lies in another,
+so it is answered as graphs are compared: rows and columns are told apart by one another, over and
+over, until nothing more is learned (Weisfeiler and Leman's refinement); only what is still open
+then is tried, one column at a time, and refined again. Whatever is found is checked on whole rows.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from bothends.eval.normalise import Cell
+from bothends.eval.codes import Column, encode
+from bothends.eval.effort import Effort
+from bothends.eval.pairing import Options, families, pair
 from bothends.eval.record import Tolerance
-from bothends.eval.rows import Bag, Row
+from bothends.eval.rows import Bag
 
 __all__ = ["Columns"]
 
-_Column = tuple[Cell, ...]
+_Classes = tuple[list[int], list[int]]
+"""The class of each row of gold and of the result; only rows of the same class can be equal."""
 
 
 class Columns:
     """The columns of gold and of a result with as many rows, and which may stand for which.
 
     Args:
-        gold: Gold's rows, normalised.
-        predicted: The result's rows, normalised; as many.
-        widths: How many columns gold and the result have.
+        gold: Gold's columns, normalised.
+        predicted: The result's columns, normalised, of as many rows.
+        rows: How many.
         tolerance: How far two numbers may lie apart and still be equal.
+        effort: How long a search may take.
     """
 
     def __init__(
         self,
-        gold: Sequence[Row],
-        predicted: Sequence[Row],
-        widths: tuple[int, int],
+        gold: Sequence[Column],
+        predicted: Sequence[Column],
+        rows: int,
         tolerance: Tolerance,
+        effort: Effort,
     ) -> None:
-        self._gold = _columns(gold, widths[0])
-        self._predicted = _columns(predicted, widths[1])
-        self._rows = len(gold)
+        self._gold = gold
+        self._predicted = predicted
+        self._rows = rows
         self._tolerance = tolerance
+        self._effort = effort
 
     @cached_property
-    def options(self) -> list[list[int]]:
-        """For each column of gold the predicted columns with an equal multiset of values."""
-        candidates = [Bag(zip(column)) for column in self._predicted]
-        columns = [Bag(zip(column)) for column in self._gold]
-        return [
-            [
+    def options(self) -> Options:
+        """For each column of gold the predicted columns with an equal multiset of values.
+
+        Raises:
+            EffortSpentError: If that takes longer than it may.
+        """
+        candidates = [Bag(column) for column in self._predicted]
+        columns = [Bag(column) for column in self._gold]
+        return {
+            number: [
                 index
                 for index, candidate in enumerate(candidates)
-                if column.matches(candidate, self._tolerance)
+                if column.matches(candidate, self._tolerance, self._effort)
             ]
-            for column in columns
-        ]
+            for number, column in enumerate(columns)
+        }
 
     @cached_property
     def pairs(self) -> dict[int, int]:
         """As many columns of gold as possible, each with a value-equal one of its own."""
-        return _pair(dict(enumerate(self.options)))
+        return pair(self.options)
 
-    def find(self, marks: tuple[_Column, _Column] | None = None) -> list[int] | None:
+    def find(self, marks: Sequence[int] | None = None) -> list[int] | None:
         """Find predicted columns, one of its own for each of gold's, that make the rows agree.
 
         Args:
-            marks: A mark for each row of gold and of the result; rows agree only where their
-                marks are the same.
+            marks: A mark for each place; rows agree only where they stand at places of one mark.
 
         Returns:
             The predicted column for each of gold's; None where no choice makes the multisets of
             rows equal.
+
+        Raises:
+            EffortSpentError: If that takes longer than it may.
         """
         width = len(self._gold)
         if width > len(self._predicted):
             return None
-        gold: list[Row] = [()] * self._rows
-        predicted: list[Row] = [()] * self._rows
-        if marks is not None:
-            gold, predicted = _extend(gold, marks[0]), _extend(predicted, marks[1])
+        places = list(marks) if marks is not None else [0] * self._rows
         # Most often the columns simply come in gold's order.
-        if self._agree(dict(zip(range(width), range(width), strict=True)), gold, predicted):
+        if self._identical(dict(zip(range(width), range(width), strict=True)), places):
             return list(range(width))
         if len(self.pairs) < width:
             return None
-        found = self._search(dict(enumerate(self.options)), gold, predicted)
+        found: dict[int, int] | None = self.pairs
+        if not self._identical(self.pairs, places):
+            found = self._search(self.options, (places, places))
         return None if found is None else [found[column] for column in range(width)]
 
-    def _search(
-        self, options: Mapping[int, list[int]], gold: list[Row], predicted: list[Row]
-    ) -> dict[int, int] | None:
-        """Give every column in `options` one of its options so that the rows, extended, agree.
+    def _identical(self, chosen: Mapping[int, int], places: list[int]) -> bool:
+        """Whether the rows are equal in the columns chosen without any tolerance."""
+        ours = zip(places, *(self._gold[column] for column in chosen), strict=True)
+        theirs = zip(places, *(self._predicted[each] for each in chosen.values()), strict=True)
+        return Counter(ours) == Counter(theirs)
 
-        Each option on its own is known to agree with the rows so far.
-        """
-        guess = _pair(options)
+    def _search(self, options: Options, classes: _Classes) -> dict[int, int] | None:
+        """Choose one of the options for each column so that the rows agree."""
+        if all(len(choices) == 1 for choices in options.values()):
+            # Most often each is settled by its values, and rows are looked at once.
+            only = {column: choices[0] for column, choices in options.items()}
+            return only if self._agree(only, classes) else None
+        refined = self._refine(options, classes)
+        if refined is None:
+            return None
+        options, classes = refined
+        guess = pair(options)
         if len(guess) < len(options):
             return None
-        if self._agree(guess, gold, predicted):
+        if self._agree(guess, classes):
             return guess
-        if all(len(self._distinct(choices)) == 1 for choices in options.values()):
+        kinds = {column: self._distinct(choices) for column, choices in options.items()}
+        open_columns = [column for column in options if len(kinds[column]) > 1]
+        if not open_columns:
             return None
-        column = min(options, key=lambda column: len(options[column]))
-        others = {other: options[other] for other in options if other != column}
-        for choice in self._distinct(options[column]):
-            longer_gold = _extend(gold, self._gold[column])
-            longer_predicted = _extend(predicted, self._predicted[choice])
-            narrowed = self._narrow(others, choice, longer_gold, longer_predicted)
-            found = self._search(narrowed, longer_gold, longer_predicted)
+        column = min(open_columns, key=lambda column: len(kinds[column]))
+        for choice in kinds[column]:
+            others = {
+                other: [each for each in choices if each != choice]
+                for other, choices in options.items()
+            }
+            found = self._search({**others, column: [choice]}, classes)
             if found is not None:
-                return {column: choice, **found}
+                return found
         return None
 
-    def _narrow(
-        self, options: Mapping[int, list[int]], used: int, gold: list[Row], predicted: list[Row]
-    ) -> dict[int, list[int]]:
-        narrowed: dict[int, list[int]] = {}
-        for column, choices in options.items():
-            extended = Bag(_extend(gold, self._gold[column]))
-            agreeing = {
-                self._twins[choice]
-                for choice in self._distinct(choices)
-                if extended.matches(
-                    Bag(_extend(predicted, self._predicted[choice])), self._tolerance
-                )
-            }
-            narrowed[column] = [
-                choice for choice in choices if choice != used and self._twins[choice] in agreeing
-            ]
-            if not narrowed[column]:
-                break
-        return narrowed
+    def _refine(self, options: Options, classes: _Classes) -> tuple[Options, _Classes] | None:
+        """Drop options, and divide classes of rows, until neither can be done any more.
 
-    def _agree(self, chosen: Mapping[int, int], gold: list[Row], predicted: list[Row]) -> bool:
-        ours = Bag(_extend(gold, *(self._gold[column] for column in chosen)))
-        theirs = Bag(_extend(predicted, *(self._predicted[column] for column in chosen.values())))
-        return ours.matches(theirs, self._tolerance)
+        Returns:
+            What is left; None where it is certain that nothing fits.
+        """
+        count = len(set(classes[0]))
+        while True:
+            narrowed = self._narrow(options, classes)
+            if narrowed is None:
+                return None
+            options = narrowed
+            divided = self._divide(options, classes)
+            if divided is None:
+                return None
+            classes = divided
+            before, count = count, len(set(classes[0]))
+            if count == before:
+                return options, classes
+
+    def _narrow(self, options: Options, classes: _Classes) -> Options | None:
+        """Keep the options that have, within each class of rows, the values that gold's has."""
+        wanted = {choice for choices in options.values() for choice in choices}
+        self._effort.spend(self._rows * (len(options) + len(wanted)))
+        ours = {column: _signature(classes[0], self._codes[0][column]) for column in options}
+        theirs = {choice: _signature(classes[1], self._codes[1][choice]) for choice in wanted}
+        narrowed = {
+            column: [choice for choice in choices if theirs[choice] == ours[column]]
+            for column, choices in options.items()
+        }
+        if not all(narrowed.values()):
+            return None
+        settled = {
+            column: choices[0]
+            for column, choices in narrowed.items()
+            if len(self._distinct(choices)) == 1
+        }
+        # Codes tell little of loose columns: what fits is seen on the rows themselves.
+        for column in self._loose - settled.keys():
+            narrowed[column] = [
+                choice
+                for choice in narrowed[column]
+                if self._agree({**settled, column: choice}, classes)
+            ]
+        return narrowed if all(narrowed.values()) else None
+
+    def _divide(self, options: Options, classes: _Classes) -> _Classes | None:
+        """Divide rows by the columns that are certain: in some order, these stand for those.
+
+        Returns:
+            The new classes; None where there are not as many rows of each in the result.
+        """
+        blocks: dict[tuple[int, ...], list[int]] = {}
+        for column, choices in options.items():
+            blocks.setdefault(tuple(choices), []).append(column)
+        rows = ([classes[0]], [classes[1]])
+        for shared, columns in blocks.items():
+            if len(columns) == len(shared) or len(self._distinct(shared)) == 1:
+                chosen = shared[: len(columns)]
+                self._effort.spend(2 * self._rows * len(columns))
+                rows[0].append(self._mixed([self._codes[0][column] for column in columns]))
+                rows[1].append(self._mixed([self._codes[1][choice] for choice in chosen]))
+        known: dict[tuple[int, ...], int] = {}
+        ours = [known.setdefault(row, len(known)) for row in zip(*rows[0], strict=True)]
+        theirs = [known.setdefault(row, len(known)) for row in zip(*rows[1], strict=True)]
+        return (ours, theirs) if Counter(ours) == Counter(theirs) else None
+
+    def _mixed(self, columns: Sequence[list[int]]) -> list[int]:
+        """Number the multisets of codes that the rows have in these columns."""
+        if len(columns) == 1:
+            return columns[0]
+        return [
+            self._mixtures.setdefault(tuple(sorted(row)), len(self._mixtures))
+            for row in zip(*columns, strict=True)
+        ]
+
+    def _agree(self, chosen: Mapping[int, int], classes: _Classes) -> bool:
+        """Whether the multisets of rows are equal in the columns chosen."""
+        self._effort.spend(2 * self._rows * len(chosen))
+        ours = zip(classes[0], *(self._codes[0][each] for each in chosen), strict=True)
+        theirs = zip(classes[1], *(self._codes[1][each] for each in chosen.values()), strict=True)
+        loose = [(column, choice) for column, choice in chosen.items() if column in self._loose]
+        if not loose:
+            return Counter(ours) == Counter(theirs)
+        # As text, codes are compared exactly.
+        gold = zip(map(str, ours), *(self._gold[column] for column, _ in loose), strict=True)
+        result = zip(map(str, theirs), *(self._predicted[each] for _, each in loose), strict=True)
+        return Bag(gold).matches(Bag(result), self._tolerance, self._effort)
 
     def _distinct(self, choices: Iterable[int]) -> list[int]:
         """One choice of each kind: identical columns are interchangeable."""
         return list({self._twins[choice]: choice for choice in choices}.values())
 
     @cached_property
-    def _twins(self) -> list[int]:
-        """For each predicted column the first that is identical to it, types and scales too."""
-        first: dict[str, int] = {}
-        return [
-            first.setdefault(repr(column), index) for index, column in enumerate(self._predicted)
-        ]
+    def _encoded(self) -> tuple[dict[int, list[int]], dict[int, list[int]], set[int]]:
+        ours: dict[int, list[int]] = {}
+        theirs: dict[int, list[int]] = {}
+        loose: set[int] = set()
+        for columns, choices in families(self.options):
+            family = encode(
+                [self._gold[column] for column in columns],
+                [self._predicted[choice] for choice in choices],
+                self._tolerance,
+            )
+            ours.update(zip(columns, family.gold, strict=True))
+            theirs.update(zip(choices, family.predicted, strict=True))
+            if family.loose:
+                loose.update(columns)
+        return ours, theirs, loose
+
+    @property
+    def _codes(self) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+        return self._encoded[:2]
+
+    @property
+    def _loose(self) -> set[int]:
+        return self._encoded[2]
+
+    @cached_property
+    def _mixtures(self) -> dict[tuple[int, ...], int]:
+        return {}
+
+    @cached_property
+    def _twins(self) -> dict[int, int]:
+        """For each option the first that is identical to it, in loose columns to the last digit."""
+        loose = {each for column in self._loose for each in self.options[column]}
+        first: dict[tuple[object, ...], int] = {}
+        return {
+            choice: first.setdefault(
+                (*codes, *map(repr, self._predicted[choice] if choice in loose else ())), choice
+            )
+            for choice, codes in self._codes[1].items()
+        }
 
 
-def _columns(rows: Sequence[Row], width: int) -> list[_Column]:
-    return list(zip(*rows, strict=True)) if rows else [()] * width
-
-
-def _extend(rows: Sequence[Row], *columns: _Column) -> list[Row]:
-    if not columns:
-        return list(rows)
-    return [row + cells for row, cells in zip(rows, zip(*columns, strict=True), strict=True)]
-
-
-def _pair(options: Mapping[int, Sequence[int]]) -> dict[int, int]:
-    """Give as many columns as possible an option of their own (Kuhn's augmenting paths)."""
-    holder: dict[int, int] = {}
-
-    def place(column: int, seen: set[int]) -> bool:
-        for option in options[column]:
-            if option in seen:
-                continue
-            seen.add(option)
-            if option not in holder or place(holder[option], seen):
-                holder[option] = column
-                return True
-        return False
-
-    for column in options:
-        place(column, set())
-    return {column: option for option, column in holder.items()}
+def _signature(classes: Iterable[int], codes: Iterable[int]) -> int:
+    """Digest a column's multiset of values in classes; a collision costs time, never a mistake."""
+    return sum(map(hash, zip(classes, codes, strict=True)))

@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from decimal import Decimal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from bothends.engines import Outcome
+from bothends.eval.bird import bird_set
+from bothends.eval.codes import Column
 from bothends.eval.columns import Columns
-from bothends.eval.normalise import Cell, is_number, normalise, numbers_equal
+from bothends.eval.effort import Effort, EffortSpentError
+from bothends.eval.normalise import Cell, cells_equal, is_number, normalise_column
 from bothends.eval.ordering import tie_groups
 from bothends.eval.record import ErrorClass, Tolerance, Verdict
-from bothends.eval.rows import Row
 from bothends.infra.errors import UsageError
 
 __all__ = ["judge", "result_digest"]
 
-_DEFAULT_TOLERANCE = Tolerance()
+_DEFAULT_TOLERANCE: Final = Tolerance()
+# A few seconds of search beyond what every comparison takes.
+_STEPS: Final = 20_000_000
+_STEPS_A_CELL: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What a verdict says of the rows; see `Verdict`."""
+
+    error_class: ErrorClass | None = None
+    found: int = 0
+    reason: str = ""
+    focus: bool = False
+    exact: bool = False
+    ordered: bool = False
+    undecided: bool = False
 
 
 def judge(
@@ -48,65 +66,51 @@ def judge(
     columns that have each a column of the result with the same multiset of values, an upper bound
     since it ignores how rows pair them; it is 0 where the row counts differ.
 
+    A choice of columns is found wherever there is one, but the search is bounded, since results
+    can be built that would keep any search busy for years: past the bound (some seconds, counted
+    in steps so that it is the same on every machine) the verdict is `undecided`, and counts as
+    wrong.
+
     Args:
         gold: What gold returned; `ok`.
         predicted: What the query returned; `ok`.
-        gold_sql: Gold, for its ORDER BY.
+        gold_sql: Gold, for its ORDER BY; read only where the order of rows decides.
         dialect: Gold's sqlglot dialect.
         tolerance: How far two numbers may lie apart and still be equal.
 
     Raises:
-        UsageError: If a result was cut at the row cap and the counts do not settle it, or if one
-            did not execute, or if gold's SQL cannot be read.
+        UsageError: If a result is not whole and the row counts do not settle it, or if one did not
+            execute, or if gold's SQL has to be read and cannot be.
     """
     if gold.row_count is None or predicted.row_count is None:
         raise UsageError("only executed results can be compared: check the status first")
-    cut = gold.truncated or predicted.truncated
-    bird_set = None if cut else _as_set(gold) == _as_set(predicted)
-    widths = len(gold.columns), len(predicted.columns)
-    error_class: ErrorClass | None
+    whole = gold.whole and predicted.whole
+    width = len(predicted.columns)
     if gold.row_count != predicted.row_count:
-        focus = exact = ordered = False
-        error_class, found = "A", 0
         reason = f"{_count(predicted.row_count, 'row')} where gold has {gold.row_count:,}"
-    elif cut:
-        raise UsageError(
-            f"both results have {gold.row_count:,} rows, of which only the first "
-            f"{min(len(gold.rows), len(predicted.rows)):,} were kept: raise --max-rows"
-        )
+        finding = _Finding("A", reason=reason)
+    elif not whole:
+        raise UsageError(_not_whole(gold, predicted))
+    elif gold.rows == predicted.rows and len(gold.columns) == width:
+        finding = _Finding(found=width, focus=True, exact=True, ordered=True)
     else:
-        gold_rows, predicted_rows = _normalised(gold), _normalised(predicted)
-        columns = Columns(gold_rows, predicted_rows, widths, tolerance)
-        chosen = columns.find()
-        focus = chosen is not None
-        exact = focus and widths[0] == widths[1]
-        groups = tie_groups(gold_sql, dialect, gold.columns, gold_rows) if exact else None
-        # Rows may swap within a group of ties: the group at a position is a column of its own.
-        marks = tuple(map(str, groups)) if groups is not None else ()
-        ordered = exact and (groups is None or columns.find((marks, marks)) is not None)
-        if chosen is not None:
-            error_class, found = (None if exact else "C"), widths[0]
-            reason = "" if exact else _superfluous(predicted, chosen)
-        else:
-            error_class, found = ("B" if widths[1] < widths[0] else "D"), len(columns.pairs)
-            reason = _difference(gold, predicted, columns.pairs, tolerance)
-        if exact and not ordered:
-            reason = "the rows are right, but not in gold's order"
+        finding = _compare(gold, predicted, gold_sql, dialect, tolerance)
     return Verdict(
-        focus=focus,
-        exact=exact,
-        ordered=ordered,
-        bird_set=bird_set,
-        error_class=error_class,
-        gold_columns=widths[0],
-        predicted_columns=widths[1],
-        columns_found=found,
-        precision=found / widths[1] if widths[1] else 0.0,
+        focus=finding.focus,
+        exact=finding.exact,
+        ordered=finding.ordered,
+        bird_set=bird_set(gold.rows, predicted.rows) if whole else None,
+        error_class=finding.error_class,
+        gold_columns=len(gold.columns),
+        predicted_columns=width,
+        columns_found=finding.found,
+        precision=finding.found / width if width else 0.0,
         gold_rows=gold.row_count,
         predicted_rows=predicted.row_count,
         empty_gold=all(cell is None for row in gold.rows for cell in row),
+        undecided=finding.undecided,
         tolerance=tolerance,
-        reason=reason,
+        reason=finding.reason,
     )
 
 
@@ -117,43 +121,92 @@ def result_digest(outcome: Outcome) -> str | None:
     is applied, so that results within it may have different digests.
 
     Returns:
-        64 hexadecimal digits; None where the result was cut at the row cap or there is none.
+        64 hexadecimal digits; None where the result is not whole or there is none.
     """
-    if outcome.status != "ok" or outcome.truncated:
+    if outcome.status != "ok" or not outcome.whole:
         return None
-    rows = sorted(repr(tuple(map(_canonical, row))) for row in _normalised(outcome))
+    columns = [tuple(map(_canonical, column)) for column in _columns(outcome)]
+    rows = sorted(map(repr, zip(*columns, strict=True)))
     text = "\n".join([f"{len(outcome.columns)} columns", *rows])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _normalised(outcome: Outcome) -> list[Row]:
-    return [tuple(map(normalise, row)) for row in outcome.rows]
+def _compare(
+    gold: Outcome, predicted: Outcome, gold_sql: str, dialect: str, tolerance: Tolerance
+) -> _Finding:
+    """Compare whole results of equally many rows."""
+    ours, theirs = _columns(gold), _columns(predicted)
+    width, rows = len(ours), len(gold.rows)
+    if _equal_in_place(ours, theirs, tolerance):
+        return _Finding(found=width, focus=True, exact=True, ordered=True)
+    effort = Effort(_STEPS + _STEPS_A_CELL * rows * (width + len(theirs)))
+    columns = Columns(ours, theirs, rows, tolerance, effort)
+    try:
+        chosen = columns.find()
+        pairs = columns.pairs if chosen is None else {}
+    except EffortSpentError:
+        return _Finding("D", reason=_UNDECIDED, undecided=True)
+    if chosen is None:
+        error_class: ErrorClass = "B" if len(theirs) < width else "D"
+        reason = _difference(gold, predicted, ours, theirs, pairs, tolerance)
+        return _Finding(error_class, len(pairs), reason)
+    if len(theirs) > width:
+        return _Finding("C", width, _superfluous(predicted, chosen), focus=True)
+    right = _Finding(found=width, focus=True, exact=True, ordered=True)
+    if "order" not in gold_sql.lower():
+        return right
+    groups = tie_groups(gold_sql, dialect, gold.columns, ours, rows)
+    try:
+        # Rows may swap within a group of ties: the group at a position is a column of its own.
+        if groups is None or columns.find(groups) is not None:
+            return right
+        reason, undecided = "the rows are right, but not in gold's order", False
+    except EffortSpentError:
+        reason, undecided = _UNDECIDED, True
+    return _Finding(None, width, reason, focus=True, exact=True, undecided=undecided)
+
+
+def _columns(outcome: Outcome) -> list[Column]:
+    if not outcome.rows:
+        return [()] * len(outcome.columns)
+    return [normalise_column(column) for column in zip(*outcome.rows, strict=True)]
+
+
+def _equal_in_place(
+    gold: Sequence[Column], predicted: Sequence[Column], tolerance: Tolerance
+) -> bool:
+    return len(gold) == len(predicted) and all(
+        ours == theirs
+        or all(cells_equal(a, b, tolerance) for a, b in zip(ours, theirs, strict=True))
+        for ours, theirs in zip(gold, predicted, strict=True)
+    )
 
 
 def _canonical(cell: Cell) -> Any:
     if is_number(cell):
+        if isinstance(cell, int):
+            return str(int(cell))
         # A float stands for the shortest decimal that reads back as it.
-        return str(Fraction(repr(cell) if isinstance(cell, float) else Decimal(cell)))
+        return str(Fraction(repr(cell) if isinstance(cell, float) else cell))
     if isinstance(cell, tuple):
         return tuple(map(_canonical, cell))
     return ("text", cell) if isinstance(cell, str) else cell
 
 
-def _as_set(outcome: Outcome) -> set[Any]:
-    return {_frozen(row) for row in outcome.rows}
+_UNDECIDED: Final = (
+    "not decided: too many columns are too much alike to try every choice among them, so that it "
+    "counts as wrong"
+)
 
 
-def _frozen(value: Any) -> Any:
-    if value is None or isinstance(value, str | int | Decimal | bytes):
-        return value
-    if isinstance(value, float):
-        # A set takes one and the same NaN object for equal; BIRD reads its own from each cursor.
-        return value if value == value else float("nan")
-    if isinstance(value, list | tuple):
-        return tuple(map(_frozen, value))
-    if isinstance(value, Mapping):
-        return frozenset((_frozen(key), _frozen(item)) for key, item in value.items())
-    return bytes(value) if isinstance(value, bytearray) else value
+def _not_whole(gold: Outcome, predicted: Outcome) -> str:
+    if gold.truncated or predicted.truncated:
+        kept = min(len(gold.rows), len(predicted.rows))
+        return (
+            f"both results have {gold.row_count:,} rows, of which only the first {kept:,} were "
+            "kept: raise --max-rows"
+        )
+    return "a cell was too long to be kept whole: select less of it, or its length or digest"
 
 
 def _superfluous(predicted: Outcome, chosen: list[int]) -> str:
@@ -162,29 +215,28 @@ def _superfluous(predicted: Outcome, chosen: list[int]) -> str:
 
 
 def _difference(
-    gold: Outcome, predicted: Outcome, pairs: Mapping[int, int], tolerance: Tolerance
+    gold: Outcome,
+    predicted: Outcome,
+    ours: Sequence[Column],
+    theirs: Sequence[Column],
+    pairs: Mapping[int, int],
+    tolerance: Tolerance,
 ) -> str:
     """Say what keeps results of equally many rows apart."""
-    lost = [index for index in range(len(gold.columns)) if index not in pairs]
+    lost = [index for index in range(len(ours)) if index not in pairs]
     if not lost:
         return "each column of gold is there, but the rows put their values together differently"
     column = lost[0]
     where = f"column {column + 1} of gold ({gold.columns[column]}) has no equal column"
-    if len(predicted.columns) < len(gold.columns):
-        count = _count(len(predicted.columns), "column")
-        return f"{count} where gold has {len(gold.columns)}; {where}"
+    if len(theirs) < len(ours):
+        return f"{_count(len(theirs), 'column')} where gold has {len(ours)}; {where}"
     if column in pairs.values():
         return where
-    for number, (right, wrong) in enumerate(zip(gold.rows, predicted.rows, strict=True), start=1):
-        if not _cells_equal(normalise(right[column]), normalise(wrong[column]), tolerance):
-            return f"{where}; row {number} has {_short(wrong[column])} for {_short(right[column])}"
+    for number, (right, wrong) in enumerate(zip(ours[column], theirs[column], strict=True)):
+        if not cells_equal(right, wrong, tolerance):
+            told = _short(predicted.rows[number][column]), _short(gold.rows[number][column])
+            return f"{where}; row {number + 1} has {told[0]} for {told[1]}"
     return where
-
-
-def _cells_equal(gold: Cell, predicted: Cell, tolerance: Tolerance) -> bool:
-    if is_number(gold) and is_number(predicted):
-        return numbers_equal(gold, predicted, tolerance)
-    return gold == predicted
 
 
 def _short(value: object) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from bothends.eval.rows import Row
+from bothends.eval.codes import Column
 from bothends.infra.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ __all__ = ["tie_groups"]
 
 
 def tie_groups(
-    sql: str, dialect: str, columns: Sequence[str], rows: Sequence[Row]
+    sql: str, dialect: str, names: Sequence[str], columns: Sequence[Column], rows: int
 ) -> list[int] | None:
     """Group a query's rows by the sort keys of its top-level ORDER BY.
 
@@ -27,8 +28,9 @@ def tie_groups(
     Args:
         sql: The query, which has executed.
         dialect: Its sqlglot dialect.
-        columns: The names of its result's columns.
-        rows: Its result's rows, normalised, in the order in which they came.
+        names: The names of its result's columns.
+        columns: Its result's columns, normalised, rows in the order in which they came.
+        rows: How many.
 
     Returns:
         The number of each row's group, counted from 0; None where the query has no ORDER BY.
@@ -48,20 +50,11 @@ def tie_groups(
     order = query.args.get("order")
     if order is None:
         return None
-    keys = [_position(ordered.this, query, columns) for ordered in order.expressions]
+    keys = [_position(ordered.this, query, names) for ordered in order.expressions]
     if None in keys:
-        return list(range(len(rows)))
-    positions = [key for key in keys if key is not None]
-    groups: list[int] = []
-    previous: Row | None = None
-    for row in rows:
-        key = tuple(row[position] for position in positions)
-        if previous is None:
-            groups.append(0)
-        else:
-            groups.append(groups[-1] + (key != previous))
-        previous = key
-    return groups
+        return list(range(rows))
+    found = zip(*(columns[key] for key in keys if key is not None), strict=True)
+    return list(accumulate((a != b for a, b in pairwise(found)), initial=0))[:rows]
 
 
 def _position(key: exp.Expr, query: exp.Expr, columns: Sequence[str]) -> int | None:

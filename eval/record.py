@@ -72,6 +72,14 @@ class Verdict(_Record):
     empty_gold: bool = Field(
         False, description="Gold has no rows, or nothing but NULL: the verdict proves little."
     )
+    gold_nondeterministic: bool = Field(
+        False, description="Gold's own result is one of several right ones; see the gold record."
+    )
+    undecided: bool = Field(
+        False,
+        description="The search for gold's columns, or for gold's order, reached its bound: what "
+        "it did not decide is false.",
+    )
     tolerance: Tolerance = Field(description="The tolerance in force.")
     reason: str = Field("", description="Why it is not exact, in a sentence.")
 
@@ -176,4 +184,10 @@ class Gold(_Record):
     columns: tuple[str, ...] = Field((), description="Column names.")
     row_count: int | None = Field(None, description="Rows.")
     digest: str | None = Field(None, description="SHA-256 of the sorted normalised rows.")
+    deterministic: bool | None = Field(
+        None,
+        description="Whether the data and the SQL allow this result alone: false where another "
+        "was shown to be right as well, null where neither was shown.",
+    )
+    determinism: str = Field("", description="What was found or not found, in a sentence.")
     seconds: float = Field(0.0, description="Its first execution, which warms the engine up.")

@@ -12,7 +12,7 @@ from bothends.infra.errors import UsageError
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["tie_groups"]
+__all__ = ["key_position", "tie_groups"]
 
 
 def tie_groups(
@@ -50,14 +50,14 @@ def tie_groups(
     order = query.args.get("order")
     if order is None:
         return None
-    keys = [_position(ordered.this, query, names) for ordered in order.expressions]
+    keys = [key_position(ordered.this, query, names) for ordered in order.expressions]
     if None in keys:
         return list(range(rows))
     found = zip(*(columns[key] for key in keys if key is not None), strict=True)
     return list(accumulate((a != b for a, b in pairwise(found)), initial=0))[:rows]
 
 
-def _position(key: exp.Expr, query: exp.Expr, columns: Sequence[str]) -> int | None:
+def key_position(key: exp.Expr, query: exp.Expr, columns: Sequence[str]) -> int | None:
     """Return which column of the result a sort key is, or None where it is none of them."""
     from sqlglot import exp
 

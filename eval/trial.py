@@ -15,6 +15,7 @@ from bothends.eval.compare import judge, result_digest
 from bothends.eval.cost import price_steps
 from bothends.eval.experiment import Billing, Regimen
 from bothends.eval.record import Gold, Trial, TrialKey
+from bothends.eval.soundness import Soundness, check_gold
 from bothends.eval.store import RunDirectory
 from bothends.eval.suites.base import Question
 from bothends.eval.timing import measure
@@ -72,7 +73,7 @@ class GoldBook:
         self._scale_factor = scale_factor
         self._terms = terms
         self._directory = directory
-        self._recorded = {gold.question_id for gold in directory.golds()}
+        self._sound = {gold.question_id: gold.deterministic for gold in directory.golds()}
         self._outcomes: dict[str, Outcome] = {}
 
     def outcome(self, question: Question) -> Outcome:
@@ -83,6 +84,10 @@ class GoldBook:
         if question.id not in self._outcomes:
             self._outcomes[question.id] = self._execute(question)
         return self._outcomes[question.id]
+
+    def nondeterministic(self, question: Question) -> bool:
+        """Whether gold's own result was shown to be one of several right ones."""
+        return self._sound.get(question.id) is False
 
     def _execute(self, question: Question) -> Outcome:
         engine = self._terms.engine
@@ -96,7 +101,11 @@ class GoldBook:
                 error=f"gold has {outcome.row_count:,} rows, above the cap of "
                 f"{self._terms.limits.max_rows:,}: raise --max-rows",
             )
-        if question.id not in self._recorded:
+        if question.id not in self._sound:
+            sound = Soundness(None)
+            if outcome.status == "ok":
+                sound = check_gold(engine, sql, outcome, self._terms.limits)
+            self._sound[question.id] = sound.deterministic
             self._directory.append(
                 Gold(
                     suite=self._suite,
@@ -110,6 +119,8 @@ class GoldBook:
                     columns=outcome.columns,
                     row_count=outcome.row_count,
                     digest=result_digest(outcome) if outcome.status == "ok" else None,
+                    deterministic=sound.deterministic,
+                    determinism=sound.reason,
                     seconds=outcome.seconds,
                 )
             )
@@ -123,6 +134,8 @@ def run_trial(
     agent: Agent,
     terms: Terms,
     callbacks: Sequence[BaseCallbackHandler] = (),
+    *,
+    gold_nondeterministic: bool = False,
 ) -> Trial:
     """Let an agent answer a question once, and judge, time and price what it did.
 
@@ -133,6 +146,7 @@ def run_trial(
         agent: The agent.
         terms: The run's terms.
         callbacks: LangChain callback handlers that see every call as well.
+        gold_nondeterministic: Whether gold's own result is one of several right ones.
 
     Returns:
         The record.
@@ -149,7 +163,9 @@ def run_trial(
     outcome = run.outcome
     verdict = timing = None
     if outcome is not None and outcome.status == "ok" and run.sql and case.gold_sql:
-        verdict = judge(gold, outcome, gold_sql=case.gold_sql, dialect=case.dialect)
+        verdict = judge(gold, outcome, gold_sql=case.gold_sql, dialect=case.dialect).model_copy(
+            update={"gold_nondeterministic": gold_nondeterministic}
+        )
         timing = measure(terms.engine, case.gold_sql, run.sql, terms.regimen, terms.limits)
     overhead_s = run.seconds - top_level_seconds(run.steps)
     stages, cost = price_steps(

@@ -84,7 +84,7 @@ def _clusters(
     """Return the cluster of each number, None where each is its own, and whether any is loose."""
     everything = sorted(gold | predicted)
     kinds = {each for _, each in everything}
-    if kinds <= {INTEGER}:
+    if kinds <= {INTEGER} or not (tolerance.relative or tolerance.half_unit):
         return None, False
     half = float(coarsest_half_unit(number for number, _ in everything)) * tolerance.half_unit
     # A little more than the tolerance, since what is computed here is rounded.

@@ -24,6 +24,10 @@ _Classes = tuple[list[int], list[int]]
 """The class of each row of gold and of the result; only rows of the same class can be equal."""
 
 
+_NO_TOLERANCE = Tolerance(relative=0.0, half_unit=False)
+_STEPS_A_LOOSE_CELL = 20
+
+
 class Columns:
     """The columns of gold and of a result with as many rows, and which may stand for which.
 
@@ -96,8 +100,18 @@ class Columns:
             return None
         found: dict[int, int] | None = self.pairs
         if not self._identical(self.pairs, places):
-            found = self._search(self.options, (places, places))
+            found = self._search_strictly(places) if self._loose else None
+            found = found or self._search(self.options, (places, places))
         return None if found is None else [found[column] for column in range(width)]
+
+    def _search_strictly(self, places: list[int]) -> dict[int, int] | None:
+        """Look first for rows that are equal as they are, where the tolerance blurs columns."""
+        strict = Columns(self._gold, self._predicted, self._rows, _NO_TOLERANCE, self._effort)
+        return (
+            strict._search(strict.options, (places, places))
+            if all(strict.options.values())
+            else None
+        )
 
     def _identical(self, chosen: Mapping[int, int], places: list[int]) -> bool:
         """Whether the rows are equal in the columns chosen without any tolerance."""
@@ -173,7 +187,7 @@ class Columns:
             if len(self._distinct(choices)) == 1
         }
         # Codes tell little of loose columns: what fits is seen on the rows themselves.
-        for column in self._loose - settled.keys():
+        for column in self._loose - settled.keys() if settled else ():
             narrowed[column] = [
                 choice
                 for choice in narrowed[column]
@@ -219,6 +233,7 @@ class Columns:
         loose = [(column, choice) for column, choice in chosen.items() if column in self._loose]
         if not loose:
             return Counter(ours) == Counter(theirs)
+        self._effort.spend(_STEPS_A_LOOSE_CELL * self._rows * (1 + len(loose)))
         # As text, codes are compared exactly.
         gold = zip(map(str, ours), *(self._gold[column] for column, _ in loose), strict=True)
         result = zip(map(str, theirs), *(self._predicted[each] for _, each in loose), strict=True)

@@ -22,7 +22,7 @@ __all__ = ["judge", "result_digest"]
 
 _DEFAULT_TOLERANCE: Final = Tolerance()
 # A few seconds of search beyond what every comparison takes.
-_STEPS: Final = 20_000_000
+_STEPS: Final = 10_000_000
 _STEPS_A_CELL: Final = 20
 
 

@@ -112,6 +112,8 @@ def numbers_equal(gold: Number, predicted: Number, tolerance: Tolerance) -> bool
     """
     if gold == predicted:
         return True
+    if not (tolerance.relative or tolerance.half_unit):
+        return False
     half = coarsest_half_unit((gold, predicted)) if tolerance.half_unit else Decimal(0)
     if isinstance(gold, float) or isinstance(predicted, float):
         allowed = float(half) + tolerance.relative * abs(float(gold))

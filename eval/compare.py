@@ -4,22 +4,52 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from decimal import Decimal
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final, Protocol
 
 from bothends.engines import Outcome
+from bothends.eval.bird import bird_set_of_parts
+from bothends.eval.codes import Column
 from bothends.eval.columns import Columns
-from bothends.eval.normalise import Cell, is_number, normalise, numbers_equal
+from bothends.eval.effort import Effort, EffortSpentError
+from bothends.eval.normalise import Cell, cells_equal, is_number, normalise, normalise_column
 from bothends.eval.ordering import tie_groups
 from bothends.eval.record import ErrorClass, Tolerance, Verdict
-from bothends.eval.rows import Row
-from bothends.eval.search import ColumnSearch
-from bothends.infra.errors import UsageError
+from bothends.infra.errors import UnjudgedError, UsageError
 
-__all__ = ["different_counts", "judge", "result_digest", "verdict_of"]
+__all__ = ["Finding", "as_verdict", "different_counts", "judge", "look", "result_digest"]
 
-_DEFAULT_TOLERANCE = Tolerance()
+_DEFAULT_TOLERANCE: Final = Tolerance()
+# A few seconds of search beyond what every comparison takes.
+_STEPS: Final = 10_000_000
+_STEPS_A_CELL: Final = 20
+
+
+class _FoundColumns(Protocol):
+    """Gold's columns among a result's, wherever the rows are."""
+
+    @property
+    def pairs(self) -> Mapping[int, int]: ...
+
+    def find(self) -> list[int] | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the rows say; see `Verdict`, whose fields these become.
+
+    Attributes:
+        error_class: What is wrong.
+        found: Columns of gold that were found.
+        reason: Why it is not exact, in a sentence.
+        ordered: Whether the rows are right, and in gold's order.
+    """
+
+    error_class: ErrorClass | None = None
+    found: int = 0
+    reason: str = ""
+    ordered: bool = False
 
 
 def judge(
@@ -49,45 +79,35 @@ def judge(
     columns that have each a column of the result with the same multiset of values, an upper bound
     since it ignores how rows pair them; it is 0 where the row counts differ.
 
+    A choice of columns is found wherever there is one, but the search is bounded, since results
+    can be built that would keep any search busy for years: past the bound (some seconds, counted
+    in steps so that it is the same on every machine) there is no verdict.
+
     Args:
         gold: What gold returned; `ok`.
         predicted: What the query returned; `ok`.
-        gold_sql: Gold, for its ORDER BY.
+        gold_sql: Gold, for its ORDER BY; read only where the order of rows decides.
         dialect: Gold's sqlglot dialect.
         tolerance: How far two numbers may lie apart and still be equal.
 
     Raises:
-        UsageError: If a result is not whole and the counts do not settle it, or if one did not
-            execute, or if gold's SQL cannot be read.
+        UnjudgedError: If it is not decided within that bound.
+        UsageError: If a result is not whole and the row counts do not settle it, or if one did not
+            execute, or if gold's SQL has to be read and cannot be.
     """
     if gold.row_count != predicted.row_count:
-        return different_counts(gold, predicted, tolerance)
-    if not (gold.whole and predicted.whole):
-        raise UsageError(
-            f"both results have {gold.row_count or 0:,} rows, of which not everything was kept "
-            f"(the first {min(len(gold.rows), len(predicted.rows)):,}): raise --max-rows"
-        )
-    gold_rows, predicted_rows = _normalised(gold), _normalised(predicted)
-    widths = len(gold.columns), len(predicted.columns)
-    columns = Columns(gold_rows, predicted_rows, widths, tolerance)
-
-    def in_order() -> bool:
-        groups = tie_groups(gold_sql, dialect, gold.columns, gold_rows)
-        # Rows may swap within a group of ties: the group at a position is a column of its own.
-        return groups is None or columns.find(tuple(map(str, groups))) is not None
-
-    return verdict_of(
-        gold,
-        predicted,
-        columns,
-        in_order,
-        bird_set=_as_set(gold) == _as_set(predicted),
-        tolerance=tolerance,
-    )
+        finding = different_counts(gold, predicted)
+    elif not (gold.whole and predicted.whole):
+        raise UsageError(_not_whole(gold, predicted))
+    elif gold.rows == predicted.rows and len(gold.columns) == len(predicted.columns):
+        finding = Finding(found=len(gold.columns), ordered=True)
+    else:
+        finding = _compare(gold, predicted, gold_sql, dialect, tolerance)
+    return as_verdict(gold, predicted, finding, bird_set_of_parts(gold, predicted), tolerance)
 
 
-def different_counts(gold: Outcome, predicted: Outcome, tolerance: Tolerance) -> Verdict:
-    """Return the verdict on a result of another number of rows than gold's, which settles it.
+def different_counts(gold: Outcome, predicted: Outcome) -> Finding:
+    """Return what another number of rows than gold's means, which settles it.
 
     Raises:
         UsageError: If one did not execute.
@@ -95,69 +115,70 @@ def different_counts(gold: Outcome, predicted: Outcome, tolerance: Tolerance) ->
     if gold.row_count is None or predicted.row_count is None:
         raise UsageError("only executed results can be compared: check the status first")
     reason = f"{_count(predicted.row_count, 'row')} where gold has {gold.row_count:,}"
-    return _verdict(gold, predicted, "A", 0, _bird_set_of_cut(gold, predicted), tolerance, reason)
+    return Finding("A", reason=reason)
 
 
-def verdict_of(
+def look(
     gold: Outcome,
     predicted: Outcome,
-    columns: ColumnSearch[Any],
+    columns: _FoundColumns,
     in_order: Callable[[], bool],
-    *,
-    bird_set: bool | None,
     tolerance: Tolerance,
-) -> Verdict:
-    """Return the verdict on a result of as many rows as gold's.
+) -> Finding:
+    """Look for gold in a result of as many rows.
 
     Args:
         gold: What gold returned.
         predicted: What the query returned.
         columns: The columns of both.
         in_order: Whether the rows come in gold's order; asked only where they are exact.
-        bird_set: The verdict by BIRD's rule.
         tolerance: The tolerance in force.
     """
-    width = len(gold.columns)
+    width, other = len(gold.columns), len(predicted.columns)
     chosen = columns.find()
     if chosen is None:
-        reason = _difference(gold, predicted, columns.pairs, tolerance)
-        error_class: ErrorClass = "B" if len(predicted.columns) < width else "D"
-        found = len(columns.pairs)
-        return _verdict(gold, predicted, error_class, found, bird_set, tolerance, reason)
-    if width != len(predicted.columns):
-        reason = _superfluous(predicted, chosen)
-        return _verdict(gold, predicted, "C", width, bird_set, tolerance, reason)
-    ordered = in_order()
-    reason = "" if ordered else "the rows are right, but not in gold's order"
-    return _verdict(gold, predicted, None, width, bird_set, tolerance, reason, ordered)
+        error_class: ErrorClass = "B" if other < width else "D"
+        pairs = columns.pairs
+        return Finding(error_class, len(pairs), _difference(gold, predicted, pairs, tolerance))
+    if other > width:
+        return Finding("C", width, _superfluous(predicted, chosen))
+    if in_order():
+        return Finding(found=width, ordered=True)
+    return Finding(found=width, reason="the rows are right, but not in gold's order")
 
 
-def _verdict(
+def as_verdict(
     gold: Outcome,
     predicted: Outcome,
-    error_class: ErrorClass | None,
-    found: int,
+    finding: Finding,
     bird_set: bool | None,
     tolerance: Tolerance,
-    reason: str,
-    ordered: bool = False,
 ) -> Verdict:
+    """Return a finding as the record holds it.
+
+    Args:
+        gold: What gold returned.
+        predicted: What the query returned.
+        finding: What the rows say.
+        bird_set: The verdict by BIRD's rule; None where it cannot be told.
+        tolerance: The tolerance in force.
+    """
     width = len(predicted.columns)
     return Verdict(
-        focus=error_class in (None, "C"),
-        exact=error_class is None,
-        ordered=ordered,
+        focus=finding.error_class in (None, "C"),
+        exact=finding.error_class is None,
+        ordered=finding.ordered,
         bird_set=bird_set,
-        error_class=error_class,
+        error_class=finding.error_class,
         gold_columns=len(gold.columns),
         predicted_columns=width,
-        columns_found=found,
-        precision=found / width if width else 0.0,
+        columns_found=finding.found,
+        precision=finding.found / width if width else 0.0,
         gold_rows=gold.row_count or 0,
         predicted_rows=predicted.row_count or 0,
         empty_gold=not gold.truncated and all(cell is None for row in gold.rows for cell in row),
         tolerance=tolerance,
-        reason=reason,
+        reason=finding.reason,
     )
 
 
@@ -172,51 +193,71 @@ def result_digest(outcome: Outcome) -> str | None:
     """
     if outcome.status != "ok" or not outcome.whole:
         return None
-    rows = sorted(repr(tuple(map(_canonical, row))) for row in _normalised(outcome))
+    columns = [tuple(map(_canonical, column)) for column in _columns(outcome)]
+    rows = sorted(map(repr, zip(*columns, strict=True)))
     text = "\n".join([f"{len(outcome.columns)} columns", *rows])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _normalised(outcome: Outcome) -> list[Row]:
-    return [tuple(map(normalise, row)) for row in outcome.rows]
+def _compare(
+    gold: Outcome, predicted: Outcome, gold_sql: str, dialect: str, tolerance: Tolerance
+) -> Finding:
+    """Compare whole results of equally many rows."""
+    ours, theirs = _columns(gold), _columns(predicted)
+    width, rows = len(ours), len(gold.rows)
+    if _equal_in_place(ours, theirs, tolerance):
+        return Finding(found=width, ordered=True)
+    effort = Effort(_STEPS + _STEPS_A_CELL * rows * (width + len(theirs)))
+    columns = Columns(ours, theirs, rows, tolerance, effort)
+
+    def in_order() -> bool:
+        if "order" not in gold_sql.lower():
+            return True
+        groups = tie_groups(gold_sql, dialect, gold.columns, ours, rows)
+        # Rows may swap within a group of ties: the group at a position is a column of its own.
+        return groups is None or columns.find(groups) is not None
+
+    try:
+        return look(gold, predicted, columns, in_order, tolerance)
+    except EffortSpentError:
+        raise UnjudgedError(
+            "too many columns are too much alike to try every choice among them"
+        ) from None
+
+
+def _columns(outcome: Outcome) -> list[Column]:
+    if not outcome.rows:
+        return [()] * len(outcome.columns)
+    return [normalise_column(column) for column in zip(*outcome.rows, strict=True)]
+
+
+def _equal_in_place(gold: list[Column], predicted: list[Column], tolerance: Tolerance) -> bool:
+    return len(gold) == len(predicted) and all(
+        ours == theirs
+        or all(cells_equal(a, b, tolerance) for a, b in zip(ours, theirs, strict=True))
+        for ours, theirs in zip(gold, predicted, strict=True)
+    )
 
 
 def _canonical(cell: Cell) -> Any:
     if is_number(cell):
+        if isinstance(cell, int):
+            return str(int(cell))
         # A float stands for the shortest decimal that reads back as it.
-        return str(Fraction(repr(cell) if isinstance(cell, float) else Decimal(cell)))
+        return str(Fraction(repr(cell) if isinstance(cell, float) else cell))
     if isinstance(cell, tuple):
         return tuple(map(_canonical, cell))
     return ("text", cell) if isinstance(cell, str) else cell
 
 
-def _as_set(outcome: Outcome) -> set[Any]:
-    return {_frozen(row) for row in outcome.rows}
-
-
-def _bird_set_of_cut(gold: Outcome, predicted: Outcome) -> bool | None:
-    """Compare the sets of rows, of which some may be missing; None where these could decide."""
-    if gold.whole and predicted.whole:
-        return _as_set(gold) == _as_set(predicted)
-    if gold.cells_cut or predicted.cells_cut:
-        return None
-    ours, theirs = _as_set(gold), _as_set(predicted)
-    # A row that is there cannot be made good by one that is missing on the same side.
-    lost = (gold.whole and theirs - ours) or (predicted.whole and ours - theirs)
-    return False if lost else None
-
-
-def _frozen(value: Any) -> Any:
-    if value is None or isinstance(value, str | int | Decimal | bytes):
-        return value
-    if isinstance(value, float):
-        # A set takes one and the same NaN object for equal; BIRD reads its own from each cursor.
-        return value if value == value else float("nan")
-    if isinstance(value, list | tuple):
-        return tuple(map(_frozen, value))
-    if isinstance(value, Mapping):
-        return frozenset((_frozen(key), _frozen(item)) for key, item in value.items())
-    return bytes(value) if isinstance(value, bytearray) else value
+def _not_whole(gold: Outcome, predicted: Outcome) -> str:
+    if gold.truncated or predicted.truncated:
+        kept = min(len(gold.rows), len(predicted.rows))
+        return (
+            f"both results have {gold.row_count:,} rows, of which only the first {kept:,} were "
+            "kept: raise --max-rows"
+        )
+    return "a cell was too long to be kept whole: select less of it, or its length or digest"
 
 
 def _superfluous(predicted: Outcome, chosen: list[int]) -> str:
@@ -227,27 +268,22 @@ def _superfluous(predicted: Outcome, chosen: list[int]) -> str:
 def _difference(
     gold: Outcome, predicted: Outcome, pairs: Mapping[int, int], tolerance: Tolerance
 ) -> str:
-    """Say what keeps results of equally many rows apart."""
-    lost = [index for index in range(len(gold.columns)) if index not in pairs]
+    """Say what keeps results of equally many rows apart, as far as the rows at hand show it."""
+    width, other = len(gold.columns), len(predicted.columns)
+    lost = [index for index in range(width) if index not in pairs]
     if not lost:
         return "each column of gold is there, but the rows put their values together differently"
     column = lost[0]
     where = f"column {column + 1} of gold ({gold.columns[column]}) has no equal column"
-    if len(predicted.columns) < len(gold.columns):
-        count = _count(len(predicted.columns), "column")
-        return f"{count} where gold has {len(gold.columns)}; {where}"
+    if other < width:
+        return f"{_count(other, 'column')} where gold has {width}; {where}"
     if column in pairs.values():
         return where
-    for number, (right, wrong) in enumerate(zip(gold.rows, predicted.rows, strict=False), start=1):
-        if not _cells_equal(normalise(right[column]), normalise(wrong[column]), tolerance):
-            return f"{where}; row {number} has {_short(wrong[column])} for {_short(right[column])}"
+    for number, rows in enumerate(zip(gold.rows, predicted.rows, strict=False), start=1):
+        right, wrong = (row[column] for row in rows)
+        if not cells_equal(normalise(right), normalise(wrong), tolerance):
+            return f"{where}; row {number} has {_short(wrong)} for {_short(right)}"
     return where
-
-
-def _cells_equal(gold: Cell, predicted: Cell, tolerance: Tolerance) -> bool:
-    if is_number(gold) and is_number(predicted):
-        return numbers_equal(gold, predicted, tolerance)
-    return gold == predicted
 
 
 def _short(value: object) -> str:

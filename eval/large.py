@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bothends.engines import Capability, Engine, Limits, Outcome
-from bothends.eval.compare import different_counts, verdict_of
+from bothends.eval.bird import bird_set_of_parts
+from bothends.eval.compare import as_verdict, different_counts, look
 from bothends.eval.ordering import sort_columns
 from bothends.eval.record import Tolerance, Verdict
 from bothends.eval.spark_cells import meet_as_python
@@ -54,7 +55,8 @@ def judge_large(
         UsageError: If one did not execute, or if gold's SQL cannot be read.
     """
     if gold.row_count != predicted.row_count:
-        return different_counts(gold, predicted, tolerance)
+        finding = different_counts(gold, predicted)
+        return as_verdict(gold, predicted, finding, bird_set_of_parts(gold, predicted), tolerance)
     lack = engine.lacks.get(Capability.large_results)
     if lack is not None:
         raise UnjudgedError(f"results of {gold.row_count or 0:,} rows: {lack}")
@@ -64,9 +66,9 @@ def judge_large(
         keys = sort_columns(gold_sql, engine.dialect, gold.columns)
         return keys is None or columns.find(keys) is not None
 
-    verdict = verdict_of(gold, predicted, columns, in_order, bird_set=None, tolerance=tolerance)
-    told = {"bird_set": _bird_set(columns), "empty_gold": _empty_gold(gold, columns)}
-    return verdict.model_copy(update=told)
+    finding = look(gold, predicted, columns, in_order, tolerance)
+    verdict = as_verdict(gold, predicted, finding, _bird_set(columns), tolerance)
+    return verdict.model_copy(update={"empty_gold": _empty_gold(gold, columns)})
 
 
 def _bird_set(columns: SparkColumns) -> bool | None:

@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Context, Decimal
 from math import isfinite
-from typing import Any, TypeGuard
+from typing import Any, Final, TypeGuard
 
 from bothends.eval.record import Tolerance
 
-__all__ = ["Cell", "Number", "coarsest_half_unit", "is_number", "normalise", "numbers_equal"]
+__all__ = [
+    "FLOAT",
+    "INTEGER",
+    "PLAIN",
+    "Cell",
+    "Number",
+    "cells_equal",
+    "coarsest_half_unit",
+    "is_number",
+    "kind",
+    "normalise",
+    "normalise_column",
+    "numbers_equal",
+    "replace_numbers",
+]
 
 Number = int | float | Decimal
 Cell = None | str | bytes | Number | tuple[Any, ...]
 """A normalised cell: hashable, and equal to another exactly where no tolerance is needed."""
+
+PLAIN: Final = frozenset({type(None), bool, int, str, bytes})
+"""Types whose values are normalised as they are."""
+_NUMBERS: Final = PLAIN | {float, Decimal}
+FLOAT: Final = -1
+INTEGER: Final = -2
 
 # Wide enough that no difference of two SQL decimals is rounded.
 _EXACT = Context(prec=200)
@@ -58,6 +78,14 @@ def normalise(value: object) -> Cell:
     return (type(value).__name__, str(value))
 
 
+def normalise_column(column: tuple[object, ...]) -> tuple[Cell, ...]:
+    """Return the normalised cells of a column; the column itself where nothing changes."""
+    types = set(map(type, column))
+    if types <= PLAIN or (types <= _NUMBERS and all(cell == cell for cell in column)):
+        return column  # type: ignore[return-value]
+    return tuple(map(normalise, column))
+
+
 def is_number(cell: object) -> TypeGuard[Number]:
     """Whether a cell is a number that tolerance applies to: one that a float can hold.
 
@@ -84,6 +112,8 @@ def numbers_equal(gold: Number, predicted: Number, tolerance: Tolerance) -> bool
     """
     if gold == predicted:
         return True
+    if not (tolerance.relative or tolerance.half_unit):
+        return False
     half = coarsest_half_unit((gold, predicted)) if tolerance.half_unit else Decimal(0)
     if isinstance(gold, float) or isinstance(predicted, float):
         allowed = float(half) + tolerance.relative * abs(float(gold))
@@ -95,6 +125,36 @@ def coarsest_half_unit(numbers: Iterable[Number]) -> Decimal:
     """Return half a unit in the last place of the coarsest decimal; 0 where none is a decimal."""
     scales = [_scale(number) for number in numbers if isinstance(number, Decimal)]
     return Decimal(5).scaleb(-min(scales) - 1) if scales else Decimal(0)
+
+
+def kind(number: Number) -> int:
+    """Return what bears on a number's tolerance: `INTEGER`, `FLOAT`, or a decimal's scale."""
+    if isinstance(number, Decimal):
+        return _scale(number)
+    return FLOAT if isinstance(number, float) else INTEGER
+
+
+def replace_numbers(cell: Cell, replace: Callable[[Number], Cell]) -> Cell:
+    """Return a cell with each number in it, at any depth, replaced by something else."""
+    if is_number(cell):
+        return replace(cell)
+    if isinstance(cell, tuple):
+        return tuple([replace_numbers(part, replace) for part in cell])
+    return cell
+
+
+def cells_equal(gold: Cell, predicted: Cell, tolerance: Tolerance) -> bool:
+    """Whether two normalised cells are equal, numbers within the tolerance, at any depth."""
+    if gold == predicted:
+        return True
+    if is_number(gold) and is_number(predicted):
+        return numbers_equal(gold, predicted, tolerance)
+    return (
+        isinstance(gold, tuple)
+        and isinstance(predicted, tuple)
+        and len(gold) == len(predicted)
+        and all(cells_equal(a, b, tolerance) for a, b in zip(gold, predicted, strict=True))
+    )
 
 
 def _scale(number: Decimal) -> int:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from bothends.eval.rows import Row
+from bothends.eval.codes import Column
 from bothends.infra.errors import UsageError
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["sort_columns", "tie_groups"]
+__all__ = ["key_position", "sort_columns", "tie_groups"]
 
 
-def sort_columns(sql: str, dialect: str, columns: Sequence[str]) -> tuple[int, ...] | None:
+def sort_columns(sql: str, dialect: str, names: Sequence[str]) -> tuple[int, ...] | None:
     """Find the sort keys of a query's top-level ORDER BY among the columns of its result.
 
     A key is seen if it is a column of the result: by its position (`ORDER BY 2`), its name, or
@@ -23,7 +24,7 @@ def sort_columns(sql: str, dialect: str, columns: Sequence[str]) -> tuple[int, .
     Args:
         sql: The query, which has executed.
         dialect: Its sqlglot dialect.
-        columns: The names of its result's columns.
+        names: The names of its result's columns.
 
     Returns:
         The position of each key's column; none at all where a key is no column of the result;
@@ -44,12 +45,12 @@ def sort_columns(sql: str, dialect: str, columns: Sequence[str]) -> tuple[int, .
     order = query.args.get("order")
     if order is None:
         return None
-    keys = [_position(ordered.this, query, columns) for ordered in order.expressions]
+    keys = [key_position(ordered.this, query, names) for ordered in order.expressions]
     return tuple(key for key in keys if key is not None) if None not in keys else ()
 
 
 def tie_groups(
-    sql: str, dialect: str, columns: Sequence[str], rows: Sequence[Row]
+    sql: str, dialect: str, names: Sequence[str], columns: Sequence[Column], rows: int
 ) -> list[int] | None:
     """Group a query's rows by the sort keys of its top-level ORDER BY.
 
@@ -60,8 +61,9 @@ def tie_groups(
     Args:
         sql: The query, which has executed.
         dialect: Its sqlglot dialect.
-        columns: The names of its result's columns.
-        rows: Its result's rows, normalised, in the order in which they came.
+        names: The names of its result's columns.
+        columns: Its result's columns, normalised, rows in the order in which they came.
+        rows: How many.
 
     Returns:
         The number of each row's group, counted from 0; None where the query has no ORDER BY.
@@ -69,24 +71,16 @@ def tie_groups(
     Raises:
         UsageError: If the query cannot be read in that dialect.
     """
-    positions = sort_columns(sql, dialect, columns)
-    if positions is None:
+    keys = sort_columns(sql, dialect, names)
+    if keys is None:
         return None
-    if not positions:
-        return list(range(len(rows)))
-    groups: list[int] = []
-    previous: Row | None = None
-    for row in rows:
-        key = tuple(row[position] for position in positions)
-        if previous is None:
-            groups.append(0)
-        else:
-            groups.append(groups[-1] + (key != previous))
-        previous = key
-    return groups
+    if not keys:
+        return list(range(rows))
+    found = zip(*(columns[key] for key in keys), strict=True)
+    return list(accumulate((a != b for a, b in pairwise(found)), initial=0))[:rows]
 
 
-def _position(key: exp.Expr, query: exp.Expr, columns: Sequence[str]) -> int | None:
+def key_position(key: exp.Expr, query: exp.Expr, columns: Sequence[str]) -> int | None:
     """Return which column of the result a sort key is, or None where it is none of them."""
     from sqlglot import exp
 

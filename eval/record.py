@@ -73,6 +73,9 @@ class Verdict(_Record):
     empty_gold: bool = Field(
         False, description="Gold has no rows, or nothing but NULL: the verdict proves little."
     )
+    gold_nondeterministic: bool = Field(
+        False, description="Gold's own result is one of several right ones; see the gold record."
+    )
     tolerance: Tolerance = Field(description="The tolerance in force.")
     reason: str = Field("", description="Why it is not exact, in a sentence.")
 
@@ -182,4 +185,10 @@ class Gold(_Record):
         "of the result was kept, the engine's own digest of it, which begins with the engine's "
         "name and the number of rows, as in spark:6001215:...; null where there is neither.",
     )
+    deterministic: bool | None = Field(
+        None,
+        description="Whether the data and the SQL allow this result alone: false where another "
+        "was shown to be right as well, null where neither was shown.",
+    )
+    determinism: str = Field("", description="What was found or not found, in a sentence.")
     seconds: float = Field(0.0, description="Its first execution, which warms the engine up.")

@@ -205,7 +205,15 @@ def _run(
             gold = golds.outcome(planned.question)
             agent = agents[planned.model.spec]
             try:
-                trial = run_trial(key, case, gold, agent, terms, handler_for(case))
+                trial = run_trial(
+                    key,
+                    case,
+                    gold,
+                    agent,
+                    terms,
+                    handler_for(case),
+                    gold_nondeterministic=golds.nondeterministic(planned.question),
+                )
             except RefusedError as error:
                 raise RefusedError(
                     f"{planned.model.label}: {error}. What was measured is in {directory.path}; "

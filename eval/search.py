@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Generic, TypeVar
+
+from bothends.eval.pairing import pair
 
 __all__ = ["ColumnSearch"]
 
@@ -42,7 +44,7 @@ class ColumnSearch(ABC, Generic[M]):
     @cached_property
     def pairs(self) -> dict[int, int]:
         """As many columns of gold as possible, each with a value-equal one of its own."""
-        return _pair(dict(enumerate(self.options)))
+        return pair(dict(enumerate(self.options)))
 
     def find(self, marks: M | None = None) -> list[int] | None:
         """Find predicted columns, one of its own for each of gold's, that make the rows agree.
@@ -73,7 +75,7 @@ class ColumnSearch(ABC, Generic[M]):
 
         Each option, with the columns that are fixed, is known to make the rows agree.
         """
-        guess = _pair(options)
+        guess = pair(options)
         if len(guess) < len(options):
             return None
         if self.agree(fixed | guess, marks):
@@ -109,22 +111,3 @@ class ColumnSearch(ABC, Generic[M]):
     def _distinct(self, choices: Iterable[int]) -> list[int]:
         """One choice of each kind: identical columns are interchangeable."""
         return list({self.twins[choice]: choice for choice in choices}.values())
-
-
-def _pair(options: Mapping[int, Sequence[int]]) -> dict[int, int]:
-    """Give as many columns as possible an option of their own (Kuhn's augmenting paths)."""
-    holder: dict[int, int] = {}
-
-    def place(column: int, seen: set[int]) -> bool:
-        for option in options[column]:
-            if option in seen:
-                continue
-            seen.add(option)
-            if option not in holder or place(holder[option], seen):
-                holder[option] = column
-                return True
-        return False
-
-    for column in options:
-        place(column, set())
-    return {column: option for option, column in holder.items()}

@@ -11,6 +11,7 @@ from typing import Any, Final
 from bothends.engines import Engine, Limits, Outcome
 from bothends.engines.lexemes import without_semicolon
 from bothends.engines.spark_digest import digest_query, digest_text, hashes
+from bothends.eval.effort import Effort, EffortSpentError
 from bothends.eval.normalise import normalise
 from bothends.eval.record import Tolerance
 from bothends.eval.rows import Bag, Row
@@ -24,6 +25,7 @@ __all__ = ["SparkColumns"]
 _MOST_CHECKS: Final = 24
 _TIMES: Final = 4
 _EXTRA_S: Final = 60.0
+_STEPS: Final = 20_000_000
 
 
 class SparkColumns(ColumnSearch[Sequence[int]]):
@@ -200,7 +202,10 @@ class SparkColumns(ColumnSearch[Sequence[int]]):
             keys, numbers = cells[:-near], cells[-near:]
             own = numbers[0::2] if side == 1 else numbers[1::2]
             bags[side].append((*map(repr, keys), *map(normalise, own)))
-        return Bag(bags[1]).matches(Bag(bags[-1]), self._tolerance)
+        try:
+            return Bag(bags[1]).matches(Bag(bags[-1]), self._tolerance, Effort(_STEPS))
+        except EffortSpentError:
+            raise _unjudged("too many rows are too much alike to try every pairing") from None
 
     def measure(self, rows: str, aggregates: Sequence[str]) -> dict[str, Any]:
         """Compute aggregates over a relation, each once, in one query."""

@@ -16,6 +16,7 @@ from bothends.eval.cost import price_steps
 from bothends.eval.experiment import Billing, Regimen
 from bothends.eval.judging import gold_limits, unfit_gold, verdict_on
 from bothends.eval.record import Gold, Status, Trial, TrialKey
+from bothends.eval.soundness import Soundness, check_gold
 from bothends.eval.store import RunDirectory
 from bothends.eval.suites.base import Question
 from bothends.eval.timing import measure
@@ -74,7 +75,7 @@ class GoldBook:
         self._scale_factor = scale_factor
         self._terms = terms
         self._directory = directory
-        self._recorded = {gold.question_id for gold in directory.golds()}
+        self._sound = {gold.question_id: gold.deterministic for gold in directory.golds()}
         self._outcomes: dict[str, Outcome] = {}
 
     def outcome(self, question: Question) -> Outcome:
@@ -87,6 +88,10 @@ class GoldBook:
             self._outcomes[question.id] = self._execute(question)
         return self._outcomes[question.id]
 
+    def nondeterministic(self, question: Question) -> bool:
+        """Whether gold's own result was shown to be one of several right ones."""
+        return self._sound.get(question.id) is False
+
     def _execute(self, question: Question) -> Outcome:
         engine = self._terms.engine
         sql = question.gold_sql(engine.name)
@@ -95,7 +100,11 @@ class GoldBook:
         unfit = unfit_gold(engine, outcome, self._terms.limits)
         if unfit is not None:
             outcome = Outcome(status="failed", seconds=outcome.seconds, error=unfit)
-        if question.id not in self._recorded:
+        if question.id not in self._sound:
+            sound = Soundness(None)
+            if outcome.status == "ok" and outcome.whole:
+                sound = check_gold(engine, sql, outcome, self._terms.limits)
+            self._sound[question.id] = sound.deterministic
             self._directory.append(
                 Gold(
                     suite=self._suite,
@@ -109,6 +118,8 @@ class GoldBook:
                     columns=outcome.columns,
                     row_count=outcome.row_count,
                     digest=outcome.digest or result_digest(outcome),
+                    deterministic=sound.deterministic,
+                    determinism=sound.reason,
                     seconds=outcome.seconds,
                 )
             )
@@ -122,6 +133,8 @@ def run_trial(
     agent: Agent,
     terms: Terms,
     callbacks: Sequence[BaseCallbackHandler] = (),
+    *,
+    gold_nondeterministic: bool = False,
 ) -> Trial:
     """Let an agent answer a question once, and judge, time and price what it did.
 
@@ -132,6 +145,7 @@ def run_trial(
         agent: The agent.
         terms: The run's terms.
         callbacks: LangChain callback handlers that see every call as well.
+        gold_nondeterministic: Whether gold's own result is one of several right ones.
 
     Returns:
         The record.
@@ -160,7 +174,7 @@ def run_trial(
                 gold_sql=case.gold_sql,
                 predicted_sql=run.sql,
                 limits=terms.limits,
-            )
+            ).model_copy(update={"gold_nondeterministic": gold_nondeterministic})
             timing = measure(terms.engine, case.gold_sql, run.sql, terms.regimen, terms.limits)
         except UnjudgedError as error:
             status, reason = "unjudged", f"cannot be judged: {error}"

@@ -78,6 +78,13 @@ def _excluded(trials: Iterable[Trial]) -> Iterable[str]:
             f"Gold has no rows, or nothing but NULL, on question "
             f"{join(list(dict.fromkeys(empty)))}: a verdict there proves little."
         )
+    judged = [(t.key.question_id, t.verdict) for t in trials if t.verdict is not None]
+    several = dict.fromkeys(name for name, verdict in judged if verdict.gold_nondeterministic)
+    if several:
+        yield (
+            f"Gold's own result is one of several right ones on {plural(len(several), 'question')} "
+            f"({join(list(several))}): a verdict of wrong may be unjust there. gold.jsonl says why."
+        )
 
 
 def _few(source: ReportInput) -> Iterable[str]:

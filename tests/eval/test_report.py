@@ -349,13 +349,16 @@ def test_caveats_name_what_the_figures_rest_on() -> None:
     assert "qwen2.5-0.5b: replayed from a recording" in said
     assert "tokens were counted here" in said
     assert "With 2 replicas of each question" in said
+    several = make_verdict(gold_nondeterministic=True)
     trials = [
         make_trial(status="gold_failed"),
         make_trial(replica=1, verdict=make_verdict(empty_gold=True)),
-        make_trial(replica=2, status="unjudged"),
+        make_trial(replica=2, verdict=several),
+        make_trial(replica=3, status="unjudged"),
     ]
     said = " ".join(answer(source_of(trials)))
-    assert "The run is not finished: 3 of 10 trials are in." in said
+    assert "The run is not finished: 4 of 10 trials are in." in said
+    assert "one of several right ones on 1 question (q1)" in said
     assert "whether the result is right cannot be told on question q1." in said
     assert "1 trial left out of every figure: gold failed on question q1." in said
     assert "Gold has no rows, or nothing but NULL, on question q1" in said

@@ -134,9 +134,13 @@ def _python_rows(table: pa.Table) -> list[tuple[Any, ...]]:
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
+    import pyarrow.types as pat
+
     try:
-        values: list[Any] = _without_zone(column).to_pylist(maps_as_pydicts="lossy")
-    except (KeyError, NotImplementedError, OverflowError) as error:
+        # Said of maps, it takes Arrow off its quick path.
+        options = {"maps_as_pydicts": "lossy"} if pat.is_nested(column.type) else {}
+        values: list[Any] = _without_zone(column).to_pylist(**options)
+    except (KeyError, NotImplementedError, OverflowError, ValueError) as error:
         # Intervals of months, and dates before the year 1 or after 9999.
         raise ValueError(f"a result of type {column.type} has no Python value: {error}") from error
     return values

@@ -6,10 +6,10 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final, Self, TypeVar
 
-from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
+from bothends.engines.base import Capability, Engine, Fingerprint, Limits, Outcome
 from bothends.engines.time_limit import time_limit
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import (
@@ -68,6 +68,9 @@ class PostgresEngine(Engine):
     name: ClassVar[str] = "postgres"
     dialect: ClassVar[str] = "postgres"
     title: ClassVar[str] = "PostgreSQL"
+    lacks: ClassVar[Mapping[Capability, str]] = {
+        Capability.large_results: "such results are counted and not judged: raise --max-rows",
+    }
 
     def __init__(
         self,

@@ -262,15 +262,15 @@ def keep(directory: Path, workers: int, cores: int, memory_mb: int) -> None:
         if time.monotonic() > deadline:
             raise EngineError(f"a cluster runs already, with its state in {directory}")
         time.sleep(_POLL_S)
-    with lock:
-        cluster = _Cluster(directory, workers, cores, memory_mb)
-        try:
-            cluster.start()
-            cluster.watch()
-        finally:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            cluster.close()
-            (directory / "state.json").unlink(missing_ok=True)
+    # The lock is never given back: it goes with this process, when all else is gone.
+    cluster = _Cluster(directory, workers, cores, memory_mb)
+    try:
+        cluster.start()
+        cluster.watch()
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        cluster.close()
+        (directory / "state.json").unlink(missing_ok=True)
 
 
 def _without_vector_module(java: JavaRuntime, directory: Path) -> JavaRuntime:

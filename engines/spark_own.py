@@ -18,7 +18,7 @@ from bothends.infra.errors import EngineError
 
 __all__ = ["OwnServer"]
 
-_EXECUTORS_TIMEOUT_S: Final = 60.0
+_EXECUTORS_TIMEOUT_S: Final = 120.0
 _CORES_TIMEOUT_S: Final = 20.0
 _CORES_POLL_S: Final = 0.5
 

@@ -6,10 +6,11 @@ import contextlib
 import hashlib
 import sqlite3
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
-from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
+from bothends.engines.base import Capability, Engine, Fingerprint, Limits, Outcome
 from bothends.engines.guard_rules import HARMLESS_PRAGMAS
 from bothends.engines.time_limit import time_limit
 from bothends.infra.dataset import Dataset
@@ -36,6 +37,14 @@ class SqliteEngine(Engine):
     name: ClassVar[str] = "sqlite"
     dialect: ClassVar[str] = "sqlite"
     title: ClassVar[str] = "SQLite"
+    lacks: ClassVar[Mapping[Capability, str]] = {
+        Capability.decimals: "they are floating-point numbers",
+        Capability.dates: "they are text, as ISO 8601 writes them",
+        Capability.booleans: "they are the integers 0 and 1",
+        Capability.schemas: "a file is one schema",
+        Capability.comments: "there are none but those within the text of the DDL",
+        Capability.large_results: "such results are counted and not judged: raise --max-rows",
+    }
 
     def __init__(self, path: Path, data: str, scale_factor: float | None = None) -> None:
         """Open a file read-only.

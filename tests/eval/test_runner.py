@@ -28,6 +28,9 @@ FAULTY = (
     "scripted:hesitating",
 )
 ENGINES = ("sqlite", "postgres", pytest.param("spark", marks=pytest.mark.slow))
+# Joins, subqueries, outer joins, one row and many: Spark compiles each at length, and the suite's
+# own tests have all of its gold on a cluster.
+FOR_SPARK = ("1", "6", "13", "15", "18", "22")
 # TPC-H queries whose answer has one column, by the specification: 6, 14, 17 and 19.
 ONE_COLUMN = {"6", "14", "17", "19"}
 
@@ -44,10 +47,11 @@ def make_experiment(tpch_dataset: Dataset, **changes: object) -> Experiment:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_perfect_is_right_on_all_22(tpch_dataset: Dataset, tmp_path: Path, engine: str) -> None:
-    run = run_experiment(make_experiment(tpch_dataset, engine=engine), tmp_path / "run")
-    trials = run.trials()
-    assert [trial.key.question_id for trial in trials] == [str(n) for n in range(1, 23)]
+def test_perfect_is_always_right(tpch_dataset: Dataset, tmp_path: Path, engine: str) -> None:
+    questions = FOR_SPARK if engine == "spark" else tuple(str(n) for n in range(1, 23))
+    experiment = make_experiment(tpch_dataset, engine=engine, question_ids=questions)
+    trials = run_experiment(experiment, tmp_path / "run").trials()
+    assert tuple(trial.key.question_id for trial in trials) == questions
     for trial in trials:
         verdict = trial.verdict
         assert trial.status == "ok", trial.error
@@ -60,10 +64,13 @@ def test_perfect_is_right_on_all_22(tpch_dataset: Dataset, tmp_path: Path, engin
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_faulty_script_gets_what_it_was_built_to_get(
-    tpch_dataset: Dataset, tmp_path: Path, engine: str
+    request: pytest.FixtureRequest, tpch_dataset: Dataset, tmp_path: Path, engine: str
 ) -> None:
     # One column and several, ordered and not, one row and many, with and without WITH.
-    questions = ("6", "15") if engine == "spark" else ("1", "6", "13", "15", "18")
+    questions = ("1", "6", "13", "15", "18")
+    if engine == "spark":
+        # A server that runs already.
+        engine, questions = request.getfixturevalue("cluster").state.connect, ("6", "15")
     experiment = make_experiment(tpch_dataset, engine=engine, models=FAULTY, question_ids=questions)
     trials = run_experiment(experiment, tmp_path / "run").trials()
     assert len(trials) == len(questions) * len(FAULTY)

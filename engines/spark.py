@@ -164,7 +164,7 @@ class SparkEngine(Engine):
 
     def _execute(self, sql: str, limits: Limits) -> Outcome:
         return self._run(
-            lambda session, query: fetch(session, query, limits.max_rows), sql, limits.timeout_s
+            lambda session, query: fetch(session, query, limits), sql, limits.timeout_s
         )
 
     def _explain(self, sql: str) -> Outcome:

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from bothends.engines.base import Limits
 from bothends.engines.spark_catalog import quoted
 from bothends.engines.spark_query import fetch, shortened
 from bothends.infra.errors import EngineError
@@ -90,7 +91,7 @@ def warm_up(session: Any, tables: Iterable[str], hint: str = "") -> None:
 
     for table in tables:
         try:
-            fetch(session, _WARM_UP.format(table=quoted(table)), max_rows=10)
+            fetch(session, _WARM_UP.format(table=quoted(table)), Limits())
         except PySparkException as error:
             raise EngineError(
                 f"Spark cannot read table {table!r}: {shortened(error)}{hint}"

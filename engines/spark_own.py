@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from bothends.engines.base import Limits
 from bothends.engines.java import JavaRuntime
 from bothends.engines.spark_catalog import create_table
 from bothends.engines.spark_conf import SparkConf
 from bothends.engines.spark_link import SparkLink, count_cores, reach, warm_up
 from bothends.engines.spark_query import fetch, shortened
 from bothends.engines.spark_server import SparkServer
-from bothends.engines.time_limit import time_limit
+from bothends.engines.time_limit import Stopper
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import EngineError
 
@@ -113,11 +114,11 @@ class OwnServer(SparkLink):
     def _await_executors(self) -> None:
         from pyspark.errors import PySparkException
 
-        with time_limit(self.server.close, _EXECUTORS_TIMEOUT_S) as expired:
+        with Stopper().watch(self.server.close, _EXECUTORS_TIMEOUT_S) as run:
             try:
-                fetch(self.session, "SELECT count(*) FROM range(0, 1000, 1, 2)", max_rows=1)
+                fetch(self.session, "SELECT count(*) FROM range(0, 1000, 1, 2)", Limits())
             except PySparkException as error:
-                what = "gives no executor" if expired.is_set() else f"fails: {shortened(error)}"
+                what = "gives no executor" if run.stopped else f"fails: {shortened(error)}"
                 raise EngineError(
                     f"the Spark cluster at {self._conf.master} {what}. It needs a worker with a "
                     f"free core and {self._conf.executor_memory} of free memory (as "

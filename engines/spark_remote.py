@@ -9,12 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
+from bothends.engines.base import Limits
 from bothends.engines.spark_catalog import quoted
 from bothends.engines.spark_conf import SECOND_WALL
 from bothends.engines.spark_link import REACH_S, SparkLink, count_cores, reach, warm_up
 from bothends.engines.spark_query import fetch, shortened
 from bothends.engines.spark_views import ViewCatalog, create_view
-from bothends.engines.time_limit import time_limit
+from bothends.engines.time_limit import Stopper
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import EngineError, UsageError
 
@@ -235,10 +236,10 @@ class RemoteServer(SparkLink):
 
         deadline = time.monotonic() + _SETTLE_S
         query = _ALL_FREE.format(cores=self._cores)
-        with time_limit(self.stopper(), _SETTLE_S):
+        with Stopper().watch(self.stopper(), _SETTLE_S):
             while time.monotonic() < deadline:
                 try:
-                    if fetch(self.session, query, max_rows=1).rows[0][0]:
+                    if fetch(self.session, query, Limits()).rows[0][0]:
                         return
                 except (PySparkException, ValueError):
                     return  # A server that does not allow the question, or the time is up.

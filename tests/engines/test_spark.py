@@ -105,7 +105,7 @@ def test_neither_files_nor_environment_are_read(
     # Past the guard: what the server itself refuses.
     outcome = spark._execute(f"SELECT * FROM parquet.`{items.tables['item']}`", Limits())
     assert outcome.status == "failed"
-    assert spark.execute("SELECT '${env:HOME}'").rows == (("${env:HOME}",),)
+    assert spark._execute("SELECT '${env:HOME}'", Limits()).rows == (("${env:HOME}",),)
 
 
 @pytest.mark.slow

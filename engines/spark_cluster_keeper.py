@@ -248,21 +248,14 @@ def keep(directory: Path, workers: int, cores: int, memory_mb: int) -> None:
     """Run a cluster until this process is told to end.
 
     Args:
-        directory: Where lock, state and logs are; it exists.
+        directory: Where lock, state and logs are; it exists, and its lock is ours.
         workers: How many workers.
         cores: Cores that one application gets on each.
         memory_mb: Memory that one application gets on each.
 
     Raises:
-        EngineError: If it cannot be started, or another keeper has the directory.
+        EngineError: If it cannot be started.
     """
-    deadline = time.monotonic() + _LOCK_TIMEOUT_S
-    # Who only asks whether a cluster runs holds the lock for a moment.
-    while (lock := take_lock(directory)) is None:
-        if time.monotonic() > deadline:
-            raise EngineError(f"a cluster runs already, with its state in {directory}")
-        time.sleep(_POLL_S)
-    # The lock is never given back: it goes with this process, when all else is gone.
     cluster = _Cluster(directory, workers, cores, memory_mb)
     try:
         cluster.start()
@@ -271,6 +264,16 @@ def keep(directory: Path, workers: int, cores: int, memory_mb: int) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         cluster.close()
         (directory / "state.json").unlink(missing_ok=True)
+
+
+def _lock(directory: Path) -> IO[str]:
+    """Take the lock; who only asks whether a cluster runs holds it for a moment."""
+    deadline = time.monotonic() + _LOCK_TIMEOUT_S
+    while time.monotonic() < deadline:
+        if (lock := take_lock(directory)) is not None:
+            return lock
+        time.sleep(_POLL_S)
+    raise EngineError(f"a cluster runs already, with its state in {directory}")
 
 
 def _without_vector_module(java: JavaRuntime, directory: Path) -> JavaRuntime:
@@ -284,7 +287,10 @@ def _without_vector_module(java: JavaRuntime, directory: Path) -> JavaRuntime:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    _directory = Path(sys.argv[1])
     try:
-        keep(Path(sys.argv[1]), *(int(value) for value in sys.argv[2:5]))
+        # Never given back: it goes with this process, when all else is gone.
+        _held = _lock(_directory)
+        keep(_directory, *(int(value) for value in sys.argv[2:5]))
     except BothendsError as error:
         sys.exit(str(error))

@@ -123,7 +123,7 @@ def reach(host: str, port: int, what: str) -> None:
         EngineError: If nothing does.
     """
     try:
-        socket.create_connection((host, port), timeout=REACH_S).close()
+        socket.create_connection((host.strip("[]"), port), timeout=REACH_S).close()
     except OSError as error:
         raise EngineError(
             f"cannot reach {what} at {host}:{port}: {error.strerror or error}. Check that it runs "

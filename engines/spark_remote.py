@@ -253,7 +253,7 @@ def _connect(address: RemoteAddress) -> Any:
     from pyspark.sql.connect.client.retries import DefaultPolicy
     from pyspark.sql.connect.session import SparkSession
 
-    reach(address.host.strip("[]"), address.port, "a Spark Connect server")
+    reach(address.host, address.port, "a Spark Connect server")
     builder = DefaultChannelBuilder(address.url)
     probe = builder.toChannel()
     try:

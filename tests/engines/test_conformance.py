@@ -206,15 +206,15 @@ def test_failure_is_an_outcome_in_a_line(engine: Engine, sql: str) -> None:
 def test_timeout_stops_the_query_and_the_next_one_is_not_slowed(
     engine: Engine, request: pytest.FixtureRequest
 ) -> None:
+    roots = [os.getpid()]
+    if engine.fingerprint().settings.get("spark.master", "").startswith("spark:"):
+        roots.append(request.getfixturevalue("cluster").state.pids["keeper"])
     outcome = engine.execute(ENDLESS[engine.name], Limits(timeout_s=1.0))
     ended = time.monotonic()
     assert outcome.status == "timeout"
     assert "1 s" in (outcome.error or "")
     assert 1.0 <= outcome.seconds < 10.0
     # What ran then is idle or gone soon: processes that are started anew do not count.
-    roots = [os.getpid()]
-    if engine.fingerprint().settings.get("spark.master", "").startswith("spark:"):
-        roots.append(request.getfixturevalue("cluster").state.pids["keeper"])
     processes = family(*roots)
     while busy_s(processes, 0.4) > 0.2:
         assert time.monotonic() - ended < 5.0, "the query still runs"

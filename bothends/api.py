@@ -68,7 +68,8 @@ def ask(
         question: The question in words; or None with `suite` and `question_id`.
         model: The controller, `provider:model`, as in `openai:gpt-5.2`.
         engine: `spark`, `postgres` or `sqlite` over `data` or a suite's data, or a database of
-            yours: `postgres://user@host/database`, `sqlite:///path/to/file.db`.
+            yours: `postgres://user@host/database`, `sqlite:///path/to/file.db`, `spark://host:port`
+            (a standalone cluster), `sc://host:port` (a Spark Connect server).
         suite: A suite whose data is asked, such as `tpch`; generated where it is missing.
         question_id: A question of the suite.
         scale_factor: The scale factor of the suite's data.

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bothends.cluster import cluster_app
+
 if TYPE_CHECKING:
     from bothends.api import Run
 
@@ -24,6 +26,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(cluster_app, name="cluster")
 
 
 class Check(StrEnum):
@@ -46,7 +49,8 @@ Engine = Annotated[
     str,
     typer.Option(
         help="spark, postgres or sqlite, or a database of yours: postgres://user@host/database, "
-        "sqlite:///path/to/file.db."
+        "sqlite:///path/to/file.db, spark://host:port (a standalone cluster) or sc://host:port (a "
+        "Spark Connect server)."
     ),
 ]
 ScaleFactor = Annotated[float, typer.Option(help="Scale factor of the suite's data.")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import re
+from operator import attrgetter
 from typing import Final, Protocol, cast
 
 from bothends.engines.base import Engine
@@ -13,20 +14,27 @@ from bothends.infra.errors import UsageError
 
 __all__ = ["engine_names", "open_engine", "without_password"]
 
-# name -> "module:class"; the module is imported when the engine is opened.
+# name -> "module:function"; the module is imported when the engine is opened.
 _ENGINES: Final = {
-    "sqlite": "bothends.engines.sqlite:SqliteEngine",
-    "postgres": "bothends.engines.postgres:PostgresEngine",
-    "spark": "bothends.engines.spark:SparkEngine",
+    "sqlite": "bothends.engines.sqlite:SqliteEngine.open",
+    "postgres": "bothends.engines.postgres:PostgresEngine.open",
+    "spark": "bothends.engines.spark:SparkEngine.open",
 }
-# The other scheme that PostgreSQL's own URLs may have.
-_ALIASES: Final = {"postgresql": "postgres"}
+# Schemes of addresses that are no engine's name: PostgreSQL's other one, and Spark Connect's.
+_SCHEMES: Final = {
+    "postgresql": _ENGINES["postgres"],
+    "sc": "bothends.engines.spark:SparkEngine.connect",
+}
+# The parameters of a Spark Connect server's address that are no secret.
+_PUBLIC: Final = ("schema", "use_ssl")
 
 
-class _Openable(Protocol):
-    """What the registry asks of an engine's class."""
+class _Open(Protocol):
+    """What opens an engine."""
 
-    def open(self, address: str | None, dataset: Dataset | None, cores: int | None) -> Engine: ...
+    def __call__(
+        self, address: str | None, dataset: Dataset | None, cores: int | None
+    ) -> Engine: ...
 
 
 def engine_names() -> tuple[str, ...]:
@@ -40,7 +48,8 @@ def open_engine(spec: str, dataset: Dataset | None = None, *, cores: int | None 
     Args:
         spec: A registered name (`sqlite`, `postgres`, `spark`), or a name with an address, such as
             `sqlite:///path/to/file.db` (three slashes for a relative path, four for an absolute
-            one) or `postgres://user@host/database`.
+            one), `postgres://user@host/database`, `spark://host:port` (a standalone cluster's
+            master) or `sc://host:port/;schema=name` (a Spark Connect server).
         dataset: The data; required unless the address says where it lies.
         cores: Cores that an engine on this machine may use; None for its own choice.
 
@@ -54,8 +63,8 @@ def open_engine(spec: str, dataset: Dataset | None = None, *, cores: int | None 
         MissingExtraError: If an optional dependency of the engine is not installed.
     """
     name, separator, address = spec.partition("://")
-    name = _ALIASES.get(name, name)
-    if name not in _ENGINES:
+    target = (_ENGINES | _SCHEMES if separator else _ENGINES).get(name)
+    if target is None:
         close = difflib.get_close_matches(name, _ENGINES, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise UsageError(
@@ -63,9 +72,9 @@ def open_engine(spec: str, dataset: Dataset | None = None, *, cores: int | None 
         )
     if not separator and dataset is None:
         raise UsageError(f"engine {name!r} needs data: give --suite or --data")
-    module, _, attribute = _ENGINES[name].partition(":")
-    engine = cast(_Openable, getattr(importlib.import_module(module), attribute))
-    return engine.open(address if separator else None, dataset, cores)
+    module, _, function = target.partition(":")
+    opens = cast(_Open, attrgetter(function)(importlib.import_module(module)))
+    return opens(address if separator else None, dataset, cores)
 
 
 def without_password(spec: str) -> str:
@@ -75,4 +84,8 @@ def without_password(spec: str) -> str:
         spec: A name, or a name with an address, perhaps `name://user:password@host/database`.
     """
     spec = re.sub(r"(?<=://)([^/?#@:]*):[^/?#]*(?=@)", r"\1", spec)
+    if spec.startswith("sc:"):
+        where, *parameters = spec.split(";")
+        public = [each for each in parameters if each.partition("=")[0] in _PUBLIC]
+        return ";".join([where, *public])
     return re.sub(r"(?<=[?&])(?:ssl)?password=[^&]*&?", "", spec).rstrip("?&")

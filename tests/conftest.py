@@ -1,12 +1,18 @@
-"""What tests of every folder share: TPC-H data, generated once and kept between runs."""
+"""What tests of every folder share: TPC-H data, kept between runs, and one Spark cluster."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from bothends.engines.spark_cluster import cluster_state
+from bothends.engines.spark_cluster_keeper import ClusterState
 from bothends.infra import tpch
 from bothends.infra.dataset import Dataset
 
@@ -23,3 +29,66 @@ def tpch_dataset(
     else:  # pytest was told to keep no cache
         root = tmp_path_factory.mktemp("data")
     return tpch.tpch_dataset(0.01, root)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # A killed process stays a zombie where nobody waits for it.
+    status = Path(f"/proc/{pid}/stat")
+    return not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The cluster of this test run, as a user has it: by the command line."""
+
+    home: Path
+    started: subprocess.CompletedProcess[str]
+
+    @property
+    def state(self) -> ClusterState:
+        state = cluster_state(self.home / "bothends" / "cluster")
+        assert state is not None
+        return state
+
+
+@pytest.fixture(scope="session")
+def cluster_command() -> Command:
+    """Run `bothends cluster local` with a directory for its state."""
+
+    def command(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "bothends", "cluster", "local", *arguments],
+            env={**os.environ, "XDG_STATE_HOME": str(home), "COLUMNS": "120", "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+
+    return command
+
+
+@pytest.fixture(scope="session")
+def cluster(
+    tmp_path_factory: pytest.TempPathFactory, cluster_command: Command
+) -> Iterator[Cluster]:
+    """A standalone cluster of two workers with a Spark Connect server, one for all tests."""
+    home = tmp_path_factory.mktemp("state")
+    started = cluster_command(home, "up", "--workers", "2", "--cores", "1")
+    assert started.returncode == 0, started.stderr
+    made = Cluster(home, started)
+    yield made
+    pids = made.state.pids
+    down = cluster_command(home, "down")
+    assert down.returncode == 0, down.stderr
+    assert set(pids) == {"keeper", "master", "worker-1", "worker-2", "connect"}
+    for name, pid in pids.items():
+        assert f"{name} ({pid})" in down.stdout
+        assert not is_running(pid), name

@@ -55,10 +55,19 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     )
 
 
+def slow(name: str) -> Any:
+    return pytest.param(name, marks=pytest.mark.slow)
+
+
 @pytest.fixture(
-    scope="session", params=["sqlite", "postgres", pytest.param("spark", marks=pytest.mark.slow)]
+    scope="session",
+    params=["sqlite", "postgres", *map(slow, ("spark", "spark-standalone", "spark-connect"))],
 )
 def engine(request: pytest.FixtureRequest, items: Dataset) -> Iterator[Engine]:
     """Each engine over the items, one for the whole session."""
-    with open_engine(request.param, items) as opened:
+    spec = request.param
+    if spec.startswith("spark-"):
+        state = request.getfixturevalue("cluster").state
+        spec = state.master if spec == "spark-standalone" else state.connect
+    with open_engine(spec, items) as opened:
         yield opened

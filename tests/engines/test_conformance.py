@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
+import os
+import threading
+import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bothends.engines import Engine, Limits
+from bothends.engines import Capability, Engine, Limits
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import UnknownTableError
 
-# Only differences that follow from the engines' own types.
-FIRST_ITEM: dict[str, tuple[Any, ...]] = {
-    "sqlite": (1, 0.1, 0.5, "00501", "1995-03-15", "1995-03-15 13:45:06", 1),
-    "postgres": (
-        1,
-        Decimal("0.10"),
-        0.5,
-        "00501",
-        dt.date(1995, 3, 15),
-        dt.datetime(1995, 3, 15, 13, 45, 6),  # noqa: DTZ001
-        True,
-    ),
-    "spark": (
-        1,
-        Decimal("0.10"),
-        0.5,
-        "00501",
-        dt.date(1995, 3, 15),
-        dt.datetime(1995, 3, 15, 13, 45, 6),  # noqa: DTZ001
-        True,
-    ),
-}
 TYPES = {
     "sqlite": ("integer", "real", "real", "text", "text", "text", "integer"),
     "postgres": (
@@ -61,6 +43,48 @@ WRITES = [
     "ALTER TABLE item ADD COLUMN extra INT",
     "SELECT 1; DELETE FROM item",
 ]
+
+
+def first_item(engine: Engine) -> tuple[Any, ...]:
+    """The first row of `item`, as an engine with the types that this one has returns it."""
+    price: Any = Decimal("0.10")
+    sold: Any = dt.date(1995, 3, 15)
+    seen: Any = dt.datetime(1995, 3, 15, 13, 45, 6)  # noqa: DTZ001
+    active: Any = True
+    if Capability.decimals in engine.lacks:
+        price = 0.1
+    if Capability.dates in engine.lacks:
+        sold, seen = "1995-03-15", "1995-03-15 13:45:06"
+    if Capability.booleans in engine.lacks:
+        active = 1
+    return (1, price, 0.5, "00501", sold, seen, active)
+
+
+def busy_s(processes: set[int], window_s: float) -> float:
+    """The seconds of CPU that some processes take within some seconds."""
+    before = {pid: cpu_s(pid) for pid in processes}
+    time.sleep(window_s)
+    return sum(cpu_s(pid) - s for pid, s in before.items() if cpu_s(pid))
+
+
+def cpu_s(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def family(*roots: int) -> set[int]:
+    """Some processes and all that descend from them."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(status.parent.name)] = int(status.read_text().rsplit(")", 1)[1].split()[1])
+    members = set(roots)
+    while more := {pid for pid, parent in parents.items() if parent in members} - members:
+        members |= more
+    return members
 
 
 def quoted(engine: Engine, name: str) -> str:
@@ -128,9 +152,9 @@ def test_values_and_types(engine: Engine) -> None:
     assert outcome.error is None
     assert outcome.columns == ("id", "price", "ratio", "name", "sold", "seen", "active")
     assert outcome.types == TYPES[engine.name]
-    assert outcome.rows[0] == FIRST_ITEM[engine.name]
+    assert outcome.rows[0] == first_item(engine)
     assert [type(value) for value in outcome.rows[0]] == [
-        type(value) for value in FIRST_ITEM[engine.name]
+        type(value) for value in first_item(engine)
     ]
     assert outcome.rows[1][3] == "Zoë 'x'"
     assert outcome.rows[2] == (3, *[None] * 6)
@@ -179,12 +203,42 @@ def test_failure_is_an_outcome_in_a_line(engine: Engine, sql: str) -> None:
     assert outcome.row_count is None
 
 
-def test_timeout_stops_the_query_and_the_next_one_works(engine: Engine) -> None:
+def test_timeout_stops_the_query_and_the_next_one_is_not_slowed(
+    engine: Engine, request: pytest.FixtureRequest
+) -> None:
+    roots = [os.getpid()]
+    if engine.fingerprint().settings.get("spark.master", "").startswith("spark:"):
+        roots.append(request.getfixturevalue("cluster").state.pids["keeper"])
     outcome = engine.execute(ENDLESS[engine.name], Limits(timeout_s=1.0))
+    ended = time.monotonic()
     assert outcome.status == "timeout"
     assert "1 s" in (outcome.error or "")
     assert 1.0 <= outcome.seconds < 10.0
+    # What ran then is idle or gone soon: processes that are started anew do not count.
+    processes = family(*roots)
+    while busy_s(processes, 0.4) > 0.2:
+        assert time.monotonic() - ended < 5.0, "the query still runs"
+    engine.prepare()
+    after = engine.execute("SELECT count(*) FROM item")
+    assert after.rows == ((3,),)
+    assert after.seconds < 10.0
+
+
+def test_cancel_ends_the_query_and_the_next_one_works(engine: Engine) -> None:
+    engine.cancel()  # nothing runs: nothing happens
+    canceller = threading.Timer(0.5, engine.cancel)
+    canceller.start()
+    start = time.monotonic()
+    outcome = engine.execute(ENDLESS[engine.name], Limits(timeout_s=120.0))
+    canceller.join()
+    assert time.monotonic() - start < 20.0
+    assert (outcome.status, outcome.error) == ("failed", "cancelled")
     assert engine.execute("SELECT count(*) FROM item").rows == ((3,),)
+
+
+def test_what_is_lacking_is_said(engine: Engine) -> None:
+    assert all(said and not said.endswith(".") for said in engine.lacks.values())
+    assert (Capability.decimals in engine.lacks) == (engine.name == "sqlite")
 
 
 @pytest.mark.parametrize("sql", WRITES)

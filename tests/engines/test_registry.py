@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bothends.engines import engine_names, open_engine
+from bothends.engines.registry import without_password
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import EngineError, UsageError
 
@@ -41,9 +43,59 @@ def test_address_without_a_path(spec: str) -> None:
         open_engine(spec)
 
 
-def test_spark_takes_no_address(items: Dataset) -> None:
-    with pytest.raises(UsageError, match="takes no"):
-        open_engine("spark://host:7077", items)
+@pytest.mark.parametrize(
+    "spec", ["spark://", "spark://a b:7077", "spark://host:port", "spark://h:99999"]
+)
+def test_address_of_no_cluster(spec: str, items: Dataset) -> None:
+    with pytest.raises(UsageError, match="write spark://host:7077"):
+        open_engine(spec, items)
+
+
+def test_a_cluster_needs_data() -> None:
+    with pytest.raises(UsageError, match="--suite or --data"):
+        open_engine("spark://host:7077")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *("sc://", "sc://:15002", "sc://host:port", "sc://host:1/path", "sc://h:1;token=hush"),
+        *("sc://h:1/;token", "sc://h:1/;schema=", "sc://h:1/;schema=a;schema=b", "sc://u:hush@h:1"),
+    ],
+)
+def test_address_of_no_connect_server(spec: str) -> None:
+    with pytest.raises(UsageError, match="write sc://host:15002") as caught:
+        open_engine(spec)
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize("scheme", ["sc", "spark"])
+def test_nobody_listens(scheme: str, items: Dataset) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        with pytest.raises(EngineError, match=f"127.0.0.1:{port}"):
+            open_engine(f"{scheme}://127.0.0.1:{port}", items)
+
+
+def test_what_listens_is_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bothends.engines.spark_remote.REACH_S", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        with pytest.raises(
+            EngineError, match="does not answer as a Spark Connect server"
+        ) as caught:
+            open_engine(f"sc://127.0.0.1:{port}/;user_id=me;x-key=hush-hush")
+        assert f"127.0.0.1:{port}" in str(caught.value)
+        assert "hush" not in str(caught.value)
+
+
+def test_what_is_shown_of_an_address() -> None:
+    assert without_password("sc://h:1/;use_ssl=true;token=hush;schema=s;x-key=hush") == (
+        "sc://h:1/;use_ssl=true;schema=s"
+    )
+    assert without_password("sc://h:1/;token=hush") == "sc://h:1/"
+    assert without_password("spark://h:7077") == "spark://h:7077"
 
 
 def test_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

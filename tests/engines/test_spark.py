@@ -20,6 +20,7 @@ from bothends.engines.java import JavaRuntime
 from bothends.engines.spark import SparkEngine
 from bothends.engines.spark_catalog import clean_ddl, quoted
 from bothends.engines.spark_conf import SparkConf
+from bothends.engines.spark_own import OwnServer
 from bothends.engines.spark_server import SparkServer
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import EngineError, MissingExtraError
@@ -27,12 +28,14 @@ from bothends.infra.errors import EngineError, MissingExtraError
 
 @pytest.fixture(scope="module")
 def spark(items: Dataset) -> Iterator[SparkEngine]:
-    with SparkEngine(items, cores=1) as engine:
+    with SparkEngine.open(None, items, cores=1) as engine:
         yield engine
 
 
 def server_pid(engine: SparkEngine) -> int:
-    return engine._ready().server._process.pid
+    link = engine._ready()
+    assert isinstance(link, OwnServer)
+    return link.server.pid
 
 
 def is_running(pid: int) -> bool:
@@ -108,10 +111,19 @@ def test_neither_files_nor_environment_are_read(
 @pytest.mark.slow
 def test_dead_server_fails_its_query_and_is_replaced(spark: SparkEngine) -> None:
     pid = server_pid(spark)
-    threading.Timer(1.0, os.kill, (pid, signal.SIGKILL)).start()
-    outcome = spark.execute("SELECT count(*) FROM range(1000000000000) WHERE hash(id) % 3 = 1")
-    assert outcome.status == "failed"
-    assert "server died" in (outcome.error or "")
+    assert isinstance(spark._link, OwnServer)
+    address = spark._link.server.url.removeprefix("sc://")
+    with SparkEngine.connect(address, None, None) as guest:
+        threading.Timer(1.0, os.kill, (pid, signal.SIGKILL)).start()
+        outcome = spark.execute("SELECT count(*) FROM range(1000000000000) WHERE hash(id) % 3 = 1")
+        assert outcome.status == "failed"
+        assert "server died" in (outcome.error or "")
+        # To somebody else it was a server that went away.
+        outcome = guest.execute("SELECT 1")
+        assert outcome.status == "failed"
+        assert f"server at {address} was lost" in (outcome.error or "")
+        with pytest.raises(EngineError, match="cannot reach"):
+            guest.prepare()
     assert spark.execute("SELECT count(*) FROM item").rows == ((3,),)
     assert server_pid(spark) != pid
 
@@ -128,7 +140,7 @@ def start():
 starter = threading.Thread(target=start)
 starter.start()
 starter.join()
-print(servers[0]._process.pid, flush=True)
+print(servers[0].pid, flush=True)
 time.sleep(600)
 """
     parent = subprocess.Popen(
@@ -191,17 +203,28 @@ def test_quoted() -> None:
 
 
 @pytest.mark.slow
-def test_a_server_that_was_ended_is_replaced_before_the_next_query(items: Dataset) -> None:
+def test_a_server_that_was_ended_is_replaced_before_the_next_query(spark: SparkEngine) -> None:
     """A time limit ends the server; its successor's start is nobody's query time."""
     endless = "SELECT COUNT(*) FROM range(1000000000000) AS r WHERE r.id % 7 = 3 OR hash(r.id) = 1"
-    with SparkEngine(items, cores=1) as engine:
-        first = server_pid(engine)
-        assert engine.execute(endless, Limits(timeout_s=1)).status == "timeout"
-        assert wait_until_gone(first)
-        engine.prepare()
-        assert engine._link is not None
-        second = engine._link.server._process.pid
-        assert second != first
-        assert engine.execute("SELECT 1").status == "ok"
-        engine.prepare()
-        assert engine._link.server._process.pid == second
+    first = server_pid(spark)
+    assert spark.execute(endless, Limits(timeout_s=1)).status == "timeout"
+    assert wait_until_gone(first)
+    spark.prepare()
+    second = server_pid(spark)
+    assert second != first
+    assert spark.execute("SELECT 1").status == "ok"
+    spark.prepare()
+    assert server_pid(spark) == second
+
+
+def test_settings_of_a_cluster(items: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    near = SparkConf.for_dataset(items, None, "127.0.0.1:7000")
+    assert near.spark["spark.master"] == "spark://127.0.0.1:7000"
+    assert near.spark["spark.executor.memory"] == "1g"
+    assert "spark.cores.max" not in near.spark
+    assert near.loopback
+    monkeypatch.setenv("SPARK_EXECUTOR_MEMORY", "6g")
+    far = SparkConf.for_dataset(items, 12, "head.example.org")
+    assert far.spark["spark.master"] == "spark://head.example.org:7077"
+    assert (far.spark["spark.executor.memory"], far.spark["spark.cores.max"]) == ("6g", "12")
+    assert not far.loopback

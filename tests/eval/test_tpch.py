@@ -86,8 +86,9 @@ def postgres(tpch_dataset: Dataset) -> Iterator[Engine]:
 
 
 @pytest.fixture(scope="module")
-def spark(tpch_dataset: Dataset) -> Iterator[Engine]:
-    with open_engine("spark", tpch_dataset) as engine:
+def spark(tpch_dataset: Dataset, cluster: Any) -> Iterator[Engine]:
+    """A standalone cluster, as its driver; the runner's tests are on Spark on this machine."""
+    with open_engine(cluster.state.master, tpch_dataset) as engine:
         yield engine
 
 
@@ -129,7 +130,9 @@ def test_gold_in_postgres(
 
 @pytest.mark.slow
 @every_question
-def test_gold_in_spark(question: Question, spark: Engine, duck: duckdb.DuckDBPyConnection) -> None:
+def test_gold_on_a_spark_cluster(
+    question: Question, spark: Engine, duck: duckdb.DuckDBPyConnection
+) -> None:
     outcome = spark.execute(question.gold_sql("spark"))
     assert outcome.status == "ok", outcome.error
     _assert_same(list(outcome.rows), _expected(duck, question.id))

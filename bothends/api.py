@@ -47,7 +47,7 @@ def ask(
     engine: str = "spark",
     suite: str | None = None,
     question_id: str | None = None,
-    scale_factor: float = 0.01,
+    scale_factor: float | None = None,
     data: Path | str = "data",
     checker: str | None = None,
     base_url: str | None = None,
@@ -70,7 +70,7 @@ def ask(
             yours: `postgres://user@host/database`, `sqlite:///path/to/file.db`.
         suite: A suite whose data is asked, such as `tpch`; generated where it is missing.
         question_id: A question of the suite.
-        scale_factor: The scale factor of the suite's data.
+        scale_factor: The scale factor of the suite's data; 0.01 for None, where it has any.
         data: Where the suite's data is kept, or a directory of Parquet tables of your own.
         checker: The model inside `check_query`; the controller's where None.
         base_url: Address of an OpenAI-compatible server.
@@ -121,8 +121,12 @@ def run(
     models: Sequence[str],
     suite: str = "tpch",
     engine: str = "spark",
-    scale_factor: float = 0.01,
+    scale_factor: float | None = None,
     question_ids: Sequence[str] | None = None,
+    databases: Sequence[str] | None = None,
+    difficulties: Sequence[str] | None = None,
+    sample: int | None = None,
+    sample_seed: int = 0,
     replicas: int = 1,
     data: Path | str = "data",
     out: Path | str | None = None,
@@ -145,10 +149,14 @@ def run(
 
     Args:
         models: The controllers, each `provider:model?option=value`.
-        suite: The suite.
+        suite: The suite: `tpch`, `bird`, `spider`, or a YAML or JSONL file of questions.
         engine: The engine.
-        scale_factor: The scale factor of its data.
+        scale_factor: The scale factor of its data; 0.01 for None, where it has any.
         question_ids: The questions; all of them for None.
+        databases: Only questions over these databases.
+        difficulties: Only questions of these difficulties.
+        sample: How many of the questions that remain are drawn; all of them for None.
+        sample_seed: The seed of that draw.
         replicas: How often each question is asked of each model.
         data: Where the data is kept; generated where it is missing.
         out: The run directory; one below `runs/`, named after the experiment, for None.
@@ -178,7 +186,11 @@ def run(
 
     experiment = Experiment(
         suite=suite,
-        question_ids=tuple(question_ids) if question_ids is not None else None,
+        question_ids=_tuple(question_ids),
+        databases=_tuple(databases),
+        difficulties=_tuple(difficulties),
+        sample=sample,
+        sample_seed=sample_seed,
         engine=engine,
         scale_factor=scale_factor,
         data=Path(data),
@@ -236,4 +248,9 @@ def default_directory(experiment: Experiment) -> Path:
     """Return a directory below `runs/` that the same experiment always gets."""
     digest = hashlib.sha256(experiment.model_dump_json().encode()).hexdigest()[:6]
     engine = experiment.engine.partition("://")[0]
-    return Path("runs") / f"{experiment.suite}-{engine}-sf{experiment.scale_factor:g}-{digest}"
+    scale = "" if experiment.scale_factor is None else f"-sf{experiment.scale_factor:g}"
+    return Path("runs") / f"{Path(experiment.suite).stem}-{engine}{scale}-{digest}"
+
+
+def _tuple(values: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if values is None else tuple(values)

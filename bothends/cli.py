@@ -49,7 +49,26 @@ Engine = Annotated[
         "sqlite:///path/to/file.db."
     ),
 ]
-ScaleFactor = Annotated[float, typer.Option(help="Scale factor of the suite's data.")]
+Suite = Annotated[
+    str, typer.Option(help="tpch, bird, spider, or a .yaml or .jsonl file of questions.")
+]
+Question = Annotated[
+    list[str] | None, typer.Option(help="Question ids, repeatable or 1,6,17. Default: all.")
+]
+Database = Annotated[
+    list[str] | None, typer.Option(help="Only questions over this database; repeatable or a,b.")
+]
+Difficulty = Annotated[
+    list[str] | None, typer.Option(help="Only questions this difficult; repeatable or a,b.")
+]
+Sample = Annotated[
+    int | None, typer.Option(min=1, help="Draw so many of these questions. Default: all.")
+]
+SampleSeed = Annotated[int, typer.Option(help="The draw's seed: the same draws the same.")]
+ScaleFactor = Annotated[
+    float | None,
+    typer.Option(help="Scale factor of the suite's data. Default: 0.01, where it has any."),
+]
 Data = Annotated[
     Path, typer.Option(help="Where the data is kept; the suite's data is generated if missing.")
 ]
@@ -102,12 +121,14 @@ def run(
     model: Annotated[
         list[str], typer.Option(help="provider:model, replay:FILE or scripted:NAME; repeatable.")
     ],
-    suite: Annotated[str, typer.Option(help="Suite of questions.")] = "tpch",
+    suite: Suite = "tpch",
     engine: Engine = "spark",
-    scale_factor: ScaleFactor = 0.01,
-    question: Annotated[
-        list[str] | None, typer.Option(help="Question ids, repeatable or 1,6,17. Default: all.")
-    ] = None,
+    scale_factor: ScaleFactor = None,
+    question: Question = None,
+    database: Database = None,
+    difficulty: Difficulty = None,
+    sample: Sample = None,
+    sample_seed: SampleSeed = 0,
     replicas: Annotated[int, typer.Option(min=1, help="Times each question is asked.")] = 1,
     data: Data = Path("data"),
     out: Annotated[
@@ -140,7 +161,11 @@ def run(
     experiment = _validated(
         lambda: Experiment(
             suite=suite,
-            question_ids=_ids(question),
+            question_ids=_listed("question", question),
+            databases=_listed("database", database),
+            difficulties=_listed("difficulty", difficulty),
+            sample=sample,
+            sample_seed=sample_seed,
             engine=engine,
             scale_factor=scale_factor,
             data=data,
@@ -174,7 +199,7 @@ def ask(
     engine: Engine = "spark",
     suite: Annotated[str | None, typer.Option(help="Suite whose data is asked.")] = None,
     question: Annotated[str | None, typer.Option(help="Id of a question of the suite.")] = None,
-    scale_factor: ScaleFactor = 0.01,
+    scale_factor: ScaleFactor = None,
     data: Data = Path("data"),
     rows: Annotated[int, typer.Option(min=0, help="Rows to print.")] = 10,
     checker: Checker = None,
@@ -286,19 +311,26 @@ def _show(directory: Path) -> Run:
     return finished
 
 
-def _ids(values: list[str] | None) -> tuple[str, ...] | None:
+def _listed(option: str, values: list[str] | None) -> tuple[str, ...] | None:
+    """Return what a repeatable option names, commas being as good as repeating it."""
     if not values:
         return None
-    ids = tuple(part for value in values for item in value.split(",") if (part := item.strip()))
-    if not ids:
+    named = tuple(part for value in values for item in value.split(",") if (part := item.strip()))
+    if not named:
         from bothends.infra.errors import UsageError
 
-        raise UsageError("--question names no question: give ids, such as 1,6")
-    return ids
+        raise UsageError(f"--{option} names nothing: give values, such as --{option} a,b")
+    return named
 
 
 # Options that are spelt otherwise than the settings that they fill.
-_OPTIONS = {"timeout_s": "timeout", "models": "model", "question_ids": "question"}
+_OPTIONS = {
+    "timeout_s": "timeout",
+    "models": "model",
+    "question_ids": "question",
+    "databases": "database",
+    "difficulties": "difficulty",
+}
 
 
 def _validated(make: Callable[[], Any]) -> Any:

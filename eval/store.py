@@ -43,6 +43,9 @@ class QuestionTerms(_Terms):
     title: str = Field(description="A few words for tables.")
     text: str = Field(description="The question's text.")
     gold_sql: str = Field(description="Its gold on this run's engine.")
+    database: str = Field("", description="The database it is asked of, where there are several.")
+    difficulty: str = Field("", description="How hard its suite says it is.")
+    evidence: str = Field("", description="What the agent was told besides the question.")
 
 
 class Manifest(_Terms):
@@ -54,8 +57,13 @@ class Manifest(_Terms):
     experiment: Experiment = Field(description="The resolved configuration.")
     models: tuple[ModelTerms, ...] = Field(description="The controllers.")
     questions: tuple[QuestionTerms, ...] = Field(description="The questions that are asked.")
-    fingerprint: str = Field(description="Digest of the engine's fingerprint.")
-    engine: dict[str, Any] = Field(description="The engine's fingerprint.")
+    fingerprint: str = Field(description="Digest of the engine's fingerprint and the databases.")
+    engine: dict[str, Any] = Field(
+        description="The engine's fingerprint, over the first database where there are several."
+    )
+    databases: dict[str, str] = Field(
+        default_factory=dict, description="Digest of each database, where there are several."
+    )
     machine: str = Field(description="The machine that the engine is priced as, with its price.")
     prices: dict[str, Any] = Field(description="The price snapshot.")
     versions: dict[str, str] = Field(description="Versions of the packages that bear on results.")

@@ -319,7 +319,7 @@ def _listed(option: str, values: list[str] | None) -> tuple[str, ...] | None:
     if not named:
         from bothends.infra.errors import UsageError
 
-        raise UsageError(f"--{option} names nothing: give values, such as --{option} a,b")
+        raise UsageError(f"--{option} names nothing: give ids or names, such as a,b")
     return named
 
 

@@ -15,7 +15,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from bothends.engines.guard_rules import denied_function, denied_relation, names_a_file
+from bothends.engines.guard_rules import (
+    DENIED_FUNCTIONS,
+    denied_function,
+    denied_relation,
+    names_a_file,
+)
 from bothends.engines.lexemes import Lexeme, UnreadableError, divided_alike, read
 
 if TYPE_CHECKING:
@@ -35,6 +40,21 @@ _WRITE_WORD: Final = re.compile(
     "vacuum",
     re.IGNORECASE,
 )
+
+# One SELECT in plain characters, without comments, brackets or backticks: no two readers can
+# divide it differently. Each alternative begins otherwise, so that matching takes linear time.
+_PLAIN: Final = re.compile(
+    r"\s*+(?:SELECT|WITH)\b"
+    r"(?:[^\x00-\x08\x0b\x0e-\x1f\x7f'\"`\[;/-]++|'(?:[^'\x00]|'')*+'|\"[^\"\x00]*+\"|-(?!-)|/(?!\*))*+"
+    r";?\s*+",
+    re.IGNORECASE,
+)
+# Whatever could make a SQLite statement anything but a query, even inside a string or a name.
+_SUSPECTS: Final = f"{_WRITE_WORD.pattern}|{DENIED_FUNCTIONS['sqlite'].pattern}".split("|")
+_SUSPECT_WORDS: Final = frozenset(word for word in _SUSPECTS if not word.endswith(".*"))
+_SUSPECT_STARTS: Final = tuple(word.removesuffix(".*") for word in _SUSPECTS if "*" in word)
+_WORDS: Final = re.compile(r"\w+")
+_PLAIN_PARENTHESES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +83,9 @@ def check_read_only(sql: str, dialect: str) -> Rejection | None:
     Returns:
         The rejection, or None if the statement is admitted.
     """
+    # Most of what is scored is as plain as that, and read ten times as fast.
+    if dialect == "sqlite" and _is_plain_query(sql):
+        return None
     import sqlglot
     from sqlglot.errors import ParseError, SqlglotError
 
@@ -85,6 +108,16 @@ def check_read_only(sql: str, dialect: str) -> Rejection | None:
         return Rejection("The statement is nested too deeply. Write a flatter query.")
     # After the last semicolon there may be a comment, which sqlglot keeps as a statement.
     return next((_check_tree(each, dialect) for each in parsed if each is not None), None)
+
+
+def _is_plain_query(sql: str) -> bool:
+    """Whether a SQLite statement is a query beyond doubt, by its characters and words alone."""
+    if sql.count("(") > _PLAIN_PARENTHESES or not _PLAIN.fullmatch(sql):
+        return False
+    folded = sql.lower()
+    return _SUSPECT_WORDS.isdisjoint(_WORDS.findall(folded)) and not any(
+        start in folded for start in _SUSPECT_STARTS
+    )
 
 
 def _check_lexemes(lexemes: Sequence[Lexeme], dialect: str) -> Rejection | None:

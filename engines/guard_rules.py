@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["HARMLESS_PRAGMAS", "denied_function", "denied_relation", "names_a_file"]
+__all__ = [
+    "DENIED_FUNCTIONS",
+    "HARMLESS_PRAGMAS",
+    "denied_function",
+    "denied_relation",
+    "names_a_file",
+]
 
 # The only pragmas that may be read as tables: they describe the schema and change nothing.
 HARMLESS_PRAGMAS: Final = frozenset(
@@ -32,7 +38,7 @@ _ALLOWED: Final = {
     ),
     "spark": frozenset[str](),
 }
-_DENIED: Final = {
+DENIED_FUNCTIONS: Final = {
     "sqlite": re.compile(
         # Functions of the sqlite3 shell and of common extensions that touch files or run SQL.
         "edit|eval|fsdir|fts3_tokenizer|load_extension|readfile|writefile|zipfile|"
@@ -84,7 +90,7 @@ def denied_function(name: str, dialect: str) -> bool:
         dialect: `sqlite`, `postgres` or `spark`.
     """
     name = name.lower()
-    return name not in _ALLOWED[dialect] and _DENIED[dialect].fullmatch(name) is not None
+    return name not in _ALLOWED[dialect] and DENIED_FUNCTIONS[dialect].fullmatch(name) is not None
 
 
 def denied_relation(name: str, dialect: str) -> bool:

@@ -27,7 +27,7 @@ class Regimen(BaseModel):
         1, ge=0, description="Untimed executions of each query before the timed ones."
     )
     repeats: int = Field(
-        3, ge=1, description="Timed executions of each, gold and generated in turn."
+        3, ge=0, description="Timed executions of each, gold and generated in turn; 0: untimed."
     )
 
 
@@ -36,6 +36,9 @@ class Experiment(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    task: Literal["run", "score"] = Field(
+        "run", description="run: agents answer; score: predictions made elsewhere are judged."
+    )
     suite: str = Field(description="The suite's name.")
     question_ids: tuple[str, ...] | None = Field(
         None, description="The questions to ask; null for all of the suite."
@@ -56,7 +59,12 @@ class Experiment(BaseModel):
     )
     data: Path = Field(Path("data"), description="The directory that holds the data.")
     models: tuple[str, ...] = Field(
-        min_length=1, description="The controllers, each `provider:model?option=value`."
+        min_length=1,
+        description="The controllers, each `provider:model?option=value`, or the predictions.",
+    )
+    digests: tuple[str, ...] = Field((), description="SHA-256 of each file of predictions.")
+    priced_as: tuple[str, ...] = Field(
+        (), description="The `provider:model` whose prices each file's tokens are charged."
     )
     checker: str | None = Field(
         None, description="The checker's model; null for the controller's own."
@@ -67,8 +75,12 @@ class Experiment(BaseModel):
     recipe: Recipe = Field(default_factory=Recipe, description="How the agent goes about it.")
     replicas: int = Field(1, ge=1, description="How often each question is asked of each model.")
     timeout_s: float = Field(300.0, gt=0, description="Seconds that one query may take.")
+    gold_timeout_s: float | None = Field(
+        None, gt=0, description="Seconds that gold may take, where these are others."
+    )
     max_rows: int = Field(100_000, ge=1, description="Rows of a result that are kept and judged.")
     regimen: Regimen = Field(default_factory=Regimen, description="How queries are timed.")
+    workers: int = Field(1, ge=1, description="Processes that execute queries at the same time.")
     machine: str = Field(
         "m7i.large",
         description="The machine whose price the engine's seconds are charged at: a name of the "

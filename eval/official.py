@@ -22,7 +22,10 @@ __all__ = ["exact_match", "r_ves_reward", "soft_f1", "trial_em", "trial_r_ves", 
 _FEW: Final = 10
 # Ratio of gold's seconds to the query's, from which on each reward is given.
 _REWARDS: Final = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5))
-_LITERAL: Final = re.compile(r"'(?:[^']|'')*'|\b\d[\w.]*")
+# Literals, and names that cannot be a keyword's or a function's.
+_TELLING: Final = re.compile(
+    r"'(?:[^']|'')*'|\b\d[\w.]*|\b(?!current_)[^\W\d]*[\d_]\w*\b(?!\s*\()", re.IGNORECASE
+)
 
 
 def exact_match(gold_sql: str, predicted_sql: str, dialect: str) -> bool:
@@ -40,13 +43,17 @@ def exact_match(gold_sql: str, predicted_sql: str, dialect: str) -> bool:
     """
     if gold_sql == predicted_sql:
         return True
-    # Whatever else sqlglot makes of a query, it keeps the literals: most are told apart by these.
+    # Whatever else sqlglot makes of a query, it keeps these, and they tell most of them apart.
     if "--" not in gold_sql + predicted_sql and "/*" not in gold_sql + predicted_sql:
-        literals = (sorted(_LITERAL.findall(sql)) for sql in (gold_sql, predicted_sql))
-        if next(literals) != next(literals):
+        telling = [_telling(sql) for sql in (gold_sql, predicted_sql)]
+        if telling[0] != telling[1]:
             return False
     gold, predicted = _tree(gold_sql, dialect), _tree(predicted_sql, dialect)
     return gold is not None and gold == predicted
+
+
+def _telling(sql: str) -> list[str]:
+    return sorted(each if each[0] == "'" else each.lower() for each in _TELLING.findall(sql))
 
 
 def _tree(sql: str, dialect: str) -> exp.Expr | None:
@@ -84,7 +91,7 @@ def soft_f1(gold: Sequence[Sequence[Any]], predicted: Sequence[Sequence[Any]]) -
     """
     gold = list(dict.fromkeys(map(tuple, gold)))
     predicted = list(dict.fromkeys(map(tuple, predicted)))
-    if not gold and not predicted:
+    if gold == predicted:
         return 1.0
     matched = superfluous = missing = 0.0
     for i, right in enumerate(gold):
@@ -92,6 +99,9 @@ def soft_f1(gold: Sequence[Sequence[Any]], predicted: Sequence[Sequence[Any]]) -
             missing += 1
             continue
         row = predicted[i]
+        if row == right:
+            matched += 1
+            continue
         hits = sum(cell in right for cell in row)
         matched += hits / len(right)
         superfluous += (len(row) - hits) / len(right)

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from bothends.engines import Outcome
+from bothends.infra.text import as_cell
 
 __all__ = ["as_cell", "rows_as_text"]
-
-_CELL_CHARACTERS = 100
-
-
-def as_cell(value: object) -> str:
-    """Return a value as one line of at most 100 characters; NULL for None."""
-    text = "NULL" if value is None else " ".join(str(value).split())
-    return text if len(text) <= _CELL_CHARACTERS else text[: _CELL_CHARACTERS - 1] + "…"
 
 
 def rows_as_text(outcome: Outcome, limit: int) -> str:

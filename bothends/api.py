@@ -1,4 +1,4 @@
-"""The Python API: `ask` one question, `run` an experiment."""
+"""The Python API: `ask` one question, `run` an experiment, `score` predictions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,17 @@ if TYPE_CHECKING:
     from bothends.eval.ask import Answer
     from bothends.eval.metrics import Summary
     from bothends.eval.record import Trial
+    from bothends.eval.report.source import ReportInput
 
-__all__ = ["Run", "ask", "default_directory", "load_run", "run"]
+__all__ = [
+    "Run",
+    "ask",
+    "default_directory",
+    "load_run",
+    "run",
+    "score",
+    "write_reports",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +225,93 @@ def run(
     return load_run(directory)
 
 
+def score(
+    predictions: Sequence[Path | str],
+    *,
+    suite: str,
+    data: Path | str,
+    engine: str = "sqlite",
+    question_ids: Sequence[str] | None = None,
+    databases: Sequence[str] | None = None,
+    difficulties: Sequence[str] | None = None,
+    sample: int | None = None,
+    sample_seed: int = 0,
+    scale_factor: float | None = None,
+    out: Path | str | None = None,
+    models: Sequence[str] = (),
+    timeout_s: float = 30.0,
+    gold_timeout_s: float = 300.0,
+    max_rows: int = 100_000,
+    warmups: int = 1,
+    repeats: int = 0,
+    workers: int | None = None,
+    machine: str = "m7i.large",
+    billing: Billing = "busy",
+    prices: Path | str | None = None,
+) -> Run:
+    """Score predictions made elsewhere, without an agent, and report.
+
+    Args:
+        predictions: Files, or directories of `<id>.sql` files.
+        suite: The suite: `bird`, `spider`, `tpch`, or a YAML or JSONL file of questions.
+        data: The directory that holds its data.
+        engine: The engine that executes them.
+        question_ids: The questions; all of them for None.
+        databases: Only questions over these databases.
+        difficulties: Only questions of these difficulties.
+        sample: How many of the questions that remain are drawn; all of them for None.
+        sample_seed: The seed of that draw.
+        scale_factor: The scale factor of the suite's data; 0.01 for None, where it has any.
+        out: The run directory; one below `runs/`, named after what is scored, for None.
+        models: The `provider:name` whose prices each file's tokens are charged; one for all, or
+            one for each.
+        timeout_s: Seconds that one prediction may take.
+        gold_timeout_s: Seconds that gold may take.
+        max_rows: Rows of a result that are kept and judged.
+        warmups: Untimed executions of gold and of each right prediction, before timed ones.
+        repeats: Timed executions of these; with 0 there are no VES, R-VES, VES* and VCES.
+        workers: Processes that execute queries at the same time; for None one for each core, and
+            one alone where queries are timed.
+        machine: The machine whose price the engine's seconds are charged at.
+        billing: `busy` or `wall`.
+        prices: YAML file of prices that override the bundled ones.
+
+    Returns:
+        The trials with their metrics; `report.html` and CSV files are in its directory.
+
+    Raises:
+        BothendsError: If something does not exist, does not fit, or cannot be read or written.
+    """
+    from bothends.eval.predictions import read_predictions
+    from bothends.eval.scoring import score_experiment, score_predictions
+
+    sets = [read_predictions(Path(each)) for each in predictions]
+    experiment = score_experiment(
+        sets,
+        suite=suite,
+        engine=engine,
+        question_ids=_tuple(question_ids),
+        databases=_tuple(databases),
+        difficulties=_tuple(difficulties),
+        sample=sample,
+        sample_seed=sample_seed,
+        scale_factor=scale_factor,
+        data=Path(data),
+        priced_as=tuple(models),
+        timeout_s=timeout_s,
+        gold_timeout_s=gold_timeout_s,
+        max_rows=max_rows,
+        regimen=Regimen(warmups=warmups, repeats=repeats),
+        workers=workers,
+        machine=machine,
+        billing=billing,
+        prices=Path(prices) if prices else None,
+    )
+    directory = Path(out) if out else default_directory(experiment)
+    score_predictions(experiment, experiment.load_suite(), sets, directory)
+    return load_run(directory)
+
+
 def load_run(out: Path) -> Run:
     """Read a run directory, finished or not, and write its reports anew.
 
@@ -225,11 +321,24 @@ def load_run(out: Path) -> Run:
     Raises:
         RecordError: If it is none, or cannot be read.
     """
-    from bothends.eval.metrics import summarise
-    from bothends.eval.report import write_csv, write_html
     from bothends.eval.report.load import load_report
 
-    source = load_report(out)
+    return write_reports(load_report(out), out)
+
+
+def write_reports(source: ReportInput, out: Path) -> Run:
+    """Write the reports of a run that was read.
+
+    Args:
+        source: The run.
+        out: Its directory.
+
+    Raises:
+        RecordError: If they cannot be written.
+    """
+    from bothends.eval.metrics import summarise
+    from bothends.eval.report import write_csv, write_html
+
     write_html(source, out / "report.html")
     write_csv(source, out / "tables")
     return Run(

@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -110,7 +110,7 @@ class RunDirectory:
             RecordError: If the directory holds another run; the message says what differs.
         """
         if (self.path / "manifest.json").exists():
-            self._check_same(self.manifest, manifest)
+            self.check(manifest)
         else:
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
@@ -143,6 +143,38 @@ class RunDirectory:
                     "directory with --out"
                 ) from None
             yield
+
+    def check(self, manifest: Manifest) -> None:
+        """Check that the directory holds no run, or this one.
+
+        Raises:
+            RecordError: If it holds another; the message says what differs.
+        """
+        if (self.path / "manifest.json").exists():
+            self._check_same(self.manifest, manifest)
+
+    def write(self, manifest: Manifest, golds: Iterable[Gold], trials: Iterable[Trial]) -> None:
+        """Write a whole run at once, in place of what was there of it.
+
+        Raises:
+            RecordError: If it cannot be written.
+        """
+        contents = {
+            "gold.jsonl": "".join(gold.model_dump_json() + "\n" for gold in golds),
+            "trials.jsonl": "".join(trial.model_dump_json() + "\n" for trial in trials),
+            "manifest.json": manifest.model_dump_json(indent=2) + "\n",
+        }
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            for name, content in contents.items():
+                with (self.path / f"{name}.tmp").open("w", encoding="utf-8") as stream:
+                    stream.write(content)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+            for name in contents:
+                (self.path / f"{name}.tmp").replace(self.path / name)
+        except OSError as error:
+            raise RecordError(f"{self.path} cannot be written: {error.strerror}") from None
 
     def append(self, record: Trial | Gold) -> None:
         """Append a record as one line and flush it to disk.

@@ -237,9 +237,13 @@ _Value = Callable[[Trial], float | None]
 
 
 def _known(trials: Sequence[Trial], value: _Value) -> list[float] | None:
-    values = [value(trial) for trial in trials]
-    known = [each for each in values if each is not None]
-    return known if known and len(known) == len(values) else None
+    known = []
+    for trial in trials:
+        each = value(trial)
+        if each is None:
+            return None
+        known.append(each)
+    return known or None
 
 
 def _mean(trials: Sequence[Trial], value: _Value) -> float | None:

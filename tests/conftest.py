@@ -1,4 +1,4 @@
-"""What tests of every folder share: TPC-H data, generated once and kept between runs."""
+"""What tests of every folder share: TPC-H data, made once and kept; BIRD, where it is."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ import pytest
 
 from bothends.infra import tpch
 from bothends.infra.dataset import Dataset
+
+
+@pytest.fixture(scope="session")
+def bird() -> Path:
+    """BIRD's directory: that of the dev.json that $BOTHENDS_BIRD_DEV names, or one beside ours."""
+    named = os.environ.get("BOTHENDS_BIRD_DEV")
+    path = Path(named) if named else Path(__file__).parents[2] / "shared" / "bird" / "dev.json"
+    if not path.exists():
+        pytest.skip("BIRD is not here: BOTHENDS_BIRD_DEV does not name its dev.json")
+    return path if path.is_dir() else path.parent
 
 
 @pytest.fixture(scope="session")

@@ -127,17 +127,17 @@ class Agent:
         )
 
     def _tools(self, checker_chat: BaseChatModel, meter: Meter) -> list[BaseTool]:
-        check = self.recipe.check
+        check, characters = self.recipe.check, self.recipe.observation_chars
         tools = [
-            list_tables_tool(self.engine),
-            get_schema_tool(self.engine, self.recipe.sample_rows),
+            list_tables_tool(self.engine, characters),
+            get_schema_tool(self.engine, self.recipe.sample_rows, characters),
         ]
         if check != "off":
             rewrite = self._rewriter(checker_chat, meter) if check in {"llm", "both"} else None
             tools.append(
                 check_query_tool(self.engine, rewrite=rewrite, explain=check in {"explain", "both"})
             )
-        return [*tools, run_query_tool(self.engine, self.limits)]
+        return [*tools, run_query_tool(self.engine, self.limits, characters)]
 
     def _rewriter(self, chat: BaseChatModel, meter: Meter) -> Callable[[str], str]:
         """Return the checker LLM as a function from a query to the query to run."""

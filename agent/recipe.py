@@ -32,3 +32,9 @@ class Recipe(BaseModel):
         False,
         description="Whether SQL in a final answer that called no tool is extracted and run.",
     )
+    observation_chars: int = Field(
+        32_000,
+        ge=2_000,
+        description="Characters that one tool call shows the model at most, a fourth as many "
+        "tokens; what is left out is said. The default cuts nothing of a usual schema.",
+    )

@@ -63,6 +63,7 @@ def ask(
     check: CheckMode = "llm",
     max_turns: int = 12,
     sample_rows: int = 3,
+    observation_chars: int = 32_000,
     run_answer_sql: bool = False,
     timeout_s: float = 300.0,
     max_rows: int = 100_000,
@@ -86,6 +87,7 @@ def ask(
         check: What `check_query` does.
         max_turns: Turns after which the agent gives up.
         sample_rows: Sample rows in `get_schema`.
+        observation_chars: Characters that one tool call shows the model at most.
         run_answer_sql: Whether SQL in a final answer that called no tool is run.
         timeout_s: Seconds that the query may take.
         max_rows: Rows of the result that are kept.
@@ -115,6 +117,7 @@ def ask(
             check=check,
             max_turns=max_turns,
             sample_rows=sample_rows,
+            observation_chars=observation_chars,
             run_answer_sql=run_answer_sql,
         ),
         limits=Limits(timeout_s=timeout_s, max_rows=max_rows),
@@ -144,6 +147,7 @@ def run(
     check: CheckMode = "llm",
     max_turns: int = 12,
     sample_rows: int = 3,
+    observation_chars: int = 32_000,
     run_answer_sql: bool = False,
     timeout_s: float = 300.0,
     max_rows: int = 100_000,
@@ -174,6 +178,7 @@ def run(
         check: What `check_query` does.
         max_turns: Turns after which an agent gives up.
         sample_rows: Sample rows in `get_schema`.
+        observation_chars: Characters that one tool call shows the model at most.
         run_answer_sql: Whether SQL in a final answer that called no tool is run.
         timeout_s: Seconds that one query may take.
         max_rows: Rows of a result that are kept and judged.
@@ -210,6 +215,7 @@ def run(
             check=check,
             max_turns=max_turns,
             sample_rows=sample_rows,
+            observation_chars=observation_chars,
             run_answer_sql=run_answer_sql,
         ),
         replicas=replicas,

@@ -23,6 +23,7 @@ __all__ = [
     "Machine",
     "MaxRows",
     "MaxTurns",
+    "ObservationChars",
     "Prices",
     "Question",
     "RunAnswerSql",
@@ -92,6 +93,9 @@ BaseUrl = Annotated[
 CheckOption = Annotated[Check, typer.Option(help="What check_query does.")]
 MaxTurns = Annotated[int, typer.Option(min=1, help="Turns after which an agent gives up.")]
 SampleRows = Annotated[int, typer.Option(min=0, max=20, help="Sample rows in get_schema.")]
+ObservationChars = Annotated[
+    int, typer.Option(min=2_000, help="Characters that one tool call shows the model at most.")
+]
 RunAnswerSql = Annotated[
     bool, typer.Option("--run-answer-sql", help="Run SQL from a final answer without a tool call.")
 ]

@@ -23,15 +23,19 @@ class Limits:
     Attributes:
         timeout_s: Seconds after which the query is stopped inside the engine.
         max_rows: Rows that are kept at most; the others are counted and dropped.
-        max_cell_bytes: What one text or binary cell may hold at most; a longer one is cut.
+        max_cell_bytes: What one text or binary cell, or such a value within a nested cell, may
+            hold at most; a longer one is cut.
         digest: Whether a result of which not everything was kept is digested in the engine. That
             is a second execution, outside the outcome's seconds.
+        max_bytes: What the kept rows may hold at most, about, after cells are cut; the rows past
+            it are counted and dropped like those past `max_rows`.
     """
 
     timeout_s: float = 300.0
     max_rows: int = 100_000
     max_cell_bytes: int = 2**20
     digest: bool = False
+    max_bytes: int = 2**28
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,8 @@ class Outcome:
             `rejected` (by the read-only guard, before it reached the engine).
         columns: Column names by position; names may repeat.
         types: The engine's own type name of each column, lower case.
-        rows: At most `Limits.max_rows` rows, columns by position, as plain Python values
-            (None, bool, int, float, Decimal, str, bytes, date, datetime, list, dict).
+        rows: The first rows, as many as `Limits` allows, columns by position, as plain Python
+            values (None, bool, int, float, Decimal, str, bytes, date, datetime, list, dict).
         row_count: The true number of rows, or None where the query did not execute.
         truncated: Whether `rows` holds fewer rows than `row_count`.
         cells_cut: Whether a kept cell was longer than `Limits.max_cell_bytes` and is cut.

@@ -16,10 +16,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from bothends.engines.guard_rules import (
-    DENIED_FUNCTIONS,
+    denied_column,
     denied_function,
     denied_relation,
     names_a_file,
+    replaced_text,
 )
 from bothends.engines.lexemes import Lexeme, UnreadableError, divided_alike, read
 
@@ -49,10 +50,6 @@ _PLAIN: Final = re.compile(
     r";?\s*+",
     re.IGNORECASE,
 )
-# Whatever could make a SQLite statement anything but a query, even inside a string or a name.
-_SUSPECTS: Final = f"{_WRITE_WORD.pattern}|{DENIED_FUNCTIONS['sqlite'].pattern}".split("|")
-_SUSPECT_WORDS: Final = frozenset(word for word in _SUSPECTS if not word.endswith(".*"))
-_SUSPECT_STARTS: Final = tuple(word.removesuffix(".*") for word in _SUSPECTS if "*" in word)
 _WORDS: Final = re.compile(r"\w+")
 _PLAIN_PARENTHESES: Final = 100
 
@@ -89,6 +86,11 @@ def check_read_only(sql: str, dialect: str) -> Rejection | None:
     import sqlglot
     from sqlglot.errors import ParseError, SqlglotError
 
+    if replaced := replaced_text(sql, dialect):
+        return Rejection(
+            f"{replaced[:_NAME_CHARACTERS]} is not allowed: Spark would replace it with a setting "
+            "of its own. Write what is meant."
+        )
     try:
         lexemes = read(sql, dialect)
         if not divided_alike(sql, lexemes, sqlglot.tokenize(sql, dialect=dialect)):
@@ -114,9 +116,12 @@ def _is_plain_query(sql: str) -> bool:
     """Whether a SQLite statement is a query beyond doubt, by its characters and words alone."""
     if sql.count("(") > _PLAIN_PARENTHESES or not _PLAIN.fullmatch(sql):
         return False
-    folded = sql.lower()
-    return _SUSPECT_WORDS.isdisjoint(_WORDS.findall(folded)) and not any(
-        start in folded for start in _SUSPECT_STARTS
+    # None of its words, were it in a string or a name, may be one that makes it anything else.
+    return not any(
+        _WRITE_WORD.fullmatch(word)
+        or denied_function(word, "sqlite")
+        or denied_relation(word, "sqlite")
+        for word in set(_WORDS.findall(sql))
     )
 
 
@@ -130,17 +135,20 @@ def _check_lexemes(lexemes: Sequence[Lexeme], dialect: str) -> Rejection | None:
     first = next((each for each in body if each.raw != "("), body[0])
     if first.keyword not in _FIRST_WORDS:
         return _not_a_query(first.keyword)
+    in_value, last = False, ""
     for each, following in pairwise(body):
         if following.raw == "(" and denied_function(each.identifier, dialect):
-            return Rejection(
-                f"The function {each.identifier} is not allowed: it can reach outside the database "
-                "or change something."
-            )
+            return _forbidden(each.identifier)
         if each.keyword == "USING" and following.kind == "string":
             return Rejection("USING with a command runs a program, which is not allowed.")
         # In Spark, options of a relation can name another path.
         if each.keyword == "WITH" and following.raw == "(":
             return Rejection("A table takes no WITH (...) options here. Leave them out.")
+        # A name after brackets can only be a column, or a call of a function.
+        in_value = each.raw in {")", "]"} or (in_value and (each.raw == "." or last == "."))
+        if in_value and each.raw == "." and denied_column(following.identifier, dialect):
+            return _forbidden(following.identifier)
+        last = each.raw
         # sqlglot takes what stands in these parentheses for a column, Spark for a table.
         if each.keyword in {"TABLE", "STREAM"} and following.raw == "(":
             return Rejection(f"{each.keyword} (...) is not allowed. Name the table in FROM.")
@@ -166,6 +174,9 @@ def _check_tree(statement: exp.Expr, dialect: str) -> Rejection | None:
             return Rejection("FOR UPDATE and FOR SHARE lock rows. Leave the locking clause out.")
         if isinstance(node, exp.QueryTransform):
             return Rejection("TRANSFORM ... USING runs a program, which is not allowed.")
+        qualified = isinstance(node, exp.Dot) or (isinstance(node, exp.Column) and node.table)
+        if qualified and denied_column(node.name, dialect):
+            return _forbidden(node.name)
         if isinstance(node, exp.Table):
             rejection = _check_relation(tuple(part.name for part in node.parts), dialect)
             if rejection is not None:
@@ -179,7 +190,10 @@ def _check_unparsed(lexemes: Sequence[Lexeme], dialect: str) -> Rejection | None
     for each in lexemes:
         if _WRITE_WORD.fullmatch(each.keyword):
             return _not_a_query(each.keyword)
-    names = _qualified_names(lexemes)
+    names = list(_qualified_names(lexemes))
+    for parts in names:
+        if len(parts) > 1 and denied_column(parts[-1], dialect):
+            return _forbidden(parts[-1])
     return next(filter(None, (_check_relation(parts, dialect) for parts in names)), None)
 
 
@@ -204,6 +218,13 @@ def _check_relation(parts: tuple[str, ...], dialect: str) -> Rejection | None:
     if parts and denied_relation(parts[-1], dialect):
         return Rejection(f"{written} is not open to queries. Query the tables of the catalog.")
     return None
+
+
+def _forbidden(function: str) -> Rejection:
+    return Rejection(
+        f"The function {function[:_NAME_CHARACTERS]} is not allowed: it can reach outside the "
+        "database or change something."
+    )
 
 
 def _not_a_query(what: str) -> Rejection:

@@ -6,11 +6,12 @@ import re
 from typing import Final
 
 __all__ = [
-    "DENIED_FUNCTIONS",
     "HARMLESS_PRAGMAS",
+    "denied_column",
     "denied_function",
     "denied_relation",
     "names_a_file",
+    "replaced_text",
 ]
 
 # The only pragmas that may be read as tables: they describe the schema and change nothing.
@@ -38,10 +39,11 @@ _ALLOWED: Final = {
     ),
     "spark": frozenset[str](),
 }
-DENIED_FUNCTIONS: Final = {
+_DENIED: Final = {
     "sqlite": re.compile(
         # Functions of the sqlite3 shell and of common extensions that touch files or run SQL.
-        "edit|eval|fsdir|fts3_tokenizer|load_extension|readfile|writefile|zipfile|"
+        "edit|eval|fileio_.*|fsdir|fts3_tokenizer|icu_load_collation|load_extension|readfile|"
+        "sha1_query|sha3_query|writefile|zipfile|"
         # sqlite_log writes to the log; pragma_... runs a pragma.
         "sqlite_.*|sqlar_.*|pragma_.*"
     ),
@@ -65,7 +67,8 @@ DENIED_FUNCTIONS: Final = {
 }
 # Relations that hold what is no business of a query: passwords, other users' objects, files.
 _DENIED_RELATION: Final = {
-    "sqlite": re.compile("sqlite_dbpage"),
+    # A function that returns a table is one even without parentheses.
+    "sqlite": re.compile("fileio_.*|fsdir|sqlite_db(data|page|ptr)|zipfile"),
     "postgres": re.compile(
         "pg_authid|pg_backend_memory_contexts|pg_file_settings|pg_hba_file_rules|"
         "pg_ident_file_mappings|pg_largeobject|pg_shadow|pg_subscription|pg_user_mappings?"
@@ -79,6 +82,15 @@ _FILE_FORMAT: Final = re.compile(
     "statestore|text|xml",
     re.IGNORECASE,
 )
+# PostgreSQL reads x.f and (x).f as f(x) where x has no such column. These take one argument; what
+# is a likely name of a column (lo_revenue, aws_region, http_status) is left out.
+_DENIED_COLUMN: Final = re.compile(
+    "pg_.*|lo_(close|creat|create|get|import|tell|tell64|unlink)|nextval|setseed|ts_stat|"
+    "crosstab.*|dblink.*|http_(delete|get|head)"
+)
+# What Spark replaces with a setting or a variable of its process, in strings and comments as well,
+# before it reads the statement.
+_REPLACED: Final = re.compile(r"\$\{\S+?\}")
 _PLAIN: Final = re.compile(r"[\w $#-]+")
 
 
@@ -90,7 +102,7 @@ def denied_function(name: str, dialect: str) -> bool:
         dialect: `sqlite`, `postgres` or `spark`.
     """
     name = name.lower()
-    return name not in _ALLOWED[dialect] and DENIED_FUNCTIONS[dialect].fullmatch(name) is not None
+    return name not in _ALLOWED[dialect] and _DENIED[dialect].fullmatch(name) is not None
 
 
 def denied_relation(name: str, dialect: str) -> bool:
@@ -98,6 +110,27 @@ def denied_relation(name: str, dialect: str) -> bool:
     if dialect == "sqlite" and name.lower().startswith("pragma_"):
         return name.lower() not in _ALLOWED[dialect]
     return _DENIED_RELATION[dialect].fullmatch(name.lower()) is not None
+
+
+def denied_column(name: str, dialect: str) -> bool:
+    """Whether a qualified name may not end like this, because that would call a function.
+
+    Args:
+        name: What follows the last dot, unquoted; case does not count.
+        dialect: `sqlite`, `postgres` or `spark`; only PostgreSQL has such calls.
+    """
+    name = name.lower()
+    return (
+        dialect == "postgres"
+        and name not in _ALLOWED[dialect]
+        and _DENIED_COLUMN.fullmatch(name) is not None
+    )
+
+
+def replaced_text(sql: str, dialect: str) -> str | None:
+    """Return a piece of a statement that an engine would replace before reading it, if any."""
+    match = _REPLACED.search(sql) if dialect == "spark" else None
+    return match and match[0]
 
 
 def names_a_file(parts: tuple[str, ...], dialect: str) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 if TYPE_CHECKING:
     from sqlglot import Token
 
-__all__ = ["Lexeme", "UnreadableError", "divided_alike", "read", "without_semicolon"]
+__all__ = ["Lexeme", "UnreadableError", "divided_alike", "read", "scan", "without_semicolon"]
 
 _Kind = Literal["blank", "string", "name", "word", "number", "symbol"]
 
@@ -98,7 +98,7 @@ def read(sql: str, dialect: str) -> tuple[Lexeme, ...]:
             only serves to hide something.
         KeyError: If the dialect's lexical rules are not known.
     """
-    lexemes = tuple(lexeme for lexeme in _lexemes(sql, dialect) if lexeme.kind != "blank")
+    lexemes = tuple(lexeme for lexeme in scan(sql, dialect) if lexeme.kind != "blank")
     for earlier, later in pairwise(lexemes):
         # PostgreSQL may read the second as the first's continuation, with the first's escapes.
         if earlier.raw[:2] in {"E'", "e'"} and later.raw[0] == "'":
@@ -122,7 +122,18 @@ def without_semicolon(sql: str, dialect: str) -> str:
     return sql[:end]
 
 
-def _lexemes(sql: str, dialect: str) -> Iterator[Lexeme]:
+def scan(sql: str, dialect: str) -> Iterator[Lexeme]:
+    """Divide a text into lexemes, blanks among them, one after the other as they are asked for.
+
+    Args:
+        sql: The text.
+        dialect: `sqlite`, `postgres` or `spark`.
+
+    Raises:
+        UnreadableError: At a quote or a comment that is not closed, or a way to write that only
+            serves to hide something.
+        KeyError: If the dialect's lexical rules are not known.
+    """
     lexicon = _LEXICONS[dialect]
     position = 0
     while position < len(sql):

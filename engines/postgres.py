@@ -6,38 +6,39 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Final, Self, TypeVar
 
-from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
-from bothends.engines.time_limit import time_limit
+from bothends.engines.base import Capability, Engine, Fingerprint, Limits, Outcome
+from bothends.engines.kept import Kept
+from bothends.engines.lexemes import without_semicolon
+from bothends.engines.time_limit import Run, Stopper
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import (
     BothendsError,
     EngineError,
     MissingExtraError,
-    UnknownTableError,
     UsageError,
 )
 
 try:
     import psycopg
-    import psycopg.sql
 except ImportError as _error:
     raise MissingExtraError("psycopg", "postgres") from _error
 
-from bothends.engines.postgres_catalog import Relation, ddl, relations
+from bothends.engines.names import TableNames
+from bothends.engines.postgres_catalog import catalog, ddl, names, sample
 from bothends.engines.postgres_connect import cancel, connect_to, connect_with
+from bothends.engines.postgres_digest import digest_query, digest_text
 from bothends.engines.postgres_load import READER, load_postgres
+from bothends.engines.postgres_query import EXPLAIN, fetch, shortened
 from bothends.engines.postgres_server import PostgresServer
-from bothends.engines.postgres_values import type_names
 
 __all__ = ["PostgresEngine"]
 
 T = TypeVar("T")
 
-_FETCH_ROWS: Final = 1_000
-_ERROR_CHARACTERS: Final = 800
 _EXPLAIN_TIMEOUT_S: Final = 60.0
 _CATALOG_TIMEOUT_S: Final = 60.0
 # The server's own limit is the second fence, for when our cancel does not get through.
@@ -68,6 +69,9 @@ class PostgresEngine(Engine):
     name: ClassVar[str] = "postgres"
     dialect: ClassVar[str] = "postgres"
     title: ClassVar[str] = "PostgreSQL"
+    lacks: ClassVar[Mapping[Capability, str]] = {
+        Capability.large_results: "such results are counted and not judged: raise --max-rows",
+    }
 
     def __init__(
         self,
@@ -95,8 +99,10 @@ class PostgresEngine(Engine):
         self._scale_factor = scale_factor
         self._settings = {**_FIXED, **(settings or {})}
         self._on_close = on_close
+        self._stopper = Stopper()
         self._closed = False
         self._fingerprint: Fingerprint | None = None
+        self._names = TableNames(self.dialect, lambda: self._ask(names))
         self._connection: psycopg.Connection[Any] | None = None
         try:
             self._ready()
@@ -156,28 +162,32 @@ class PostgresEngine(Engine):
 
     def list_tables(self) -> tuple[str, ...]:
         """Return the names of the tables and views, sorted; with a schema other than public."""
-        return tuple(relation.shown for relation in self._ask(relations))
+        return tuple(self._names.all())
 
     def ddl(self, table: str) -> str:
         """Return DDL that is built from the catalog: columns, keys, constraints, comments."""
-        relation = self._known(table)
-        return self._ask(lambda connection: ddl(connection, relation))
+        name = self._names.find(table)
+        text = self._ask(lambda connection: ddl(connection, name))
+        if text is None:  # dropped since
+            self._names.all()
+            raise self._names.unknown(table)
+        return text
 
     def sample(self, table: str, rows: int) -> Outcome:
         """Return the first rows of a table."""
-        query = psycopg.sql.SQL("SELECT * FROM {} LIMIT {}")
-        identifier = self._known(table).identifier
-        return self._execute(query.format(identifier, int(rows)).as_string(), Limits())
+        name = self._names.find(table)
+        query = self._ask(lambda connection: sample(connection, name, rows))
+        return self._execute(query, Limits())
 
     def fingerprint(self) -> Fingerprint:
         """Return the server's version and settings, and the catalog's digest."""
         if self._fingerprint is None:
             info = self._ready().info
-            catalog = repr(self._ask(lambda link: [ddl(link, each) for each in relations(link)]))
+            whole = repr(self._ask(catalog))
             self._fingerprint = Fingerprint(
                 engine=self.name,
                 version=info.parameter_status("server_version") or "unknown",
-                catalog_digest=hashlib.sha256(catalog.encode()).hexdigest()[:16],
+                catalog_digest=hashlib.sha256(whole.encode()).hexdigest()[:16],
                 data=self._data or f"{info.host}:{info.port}/{info.dbname}",
                 scale_factor=self._scale_factor,
                 settings=self._ask(_settings),
@@ -186,8 +196,7 @@ class PostgresEngine(Engine):
 
     def cancel(self) -> None:
         """Ask the server to stop the query."""
-        if self._connection is not None:
-            cancel(self._connection)
+        self._stopper.cancel()
 
     def close(self) -> None:
         """Close the connection, and our own server if nobody else uses it."""
@@ -199,57 +208,44 @@ class PostgresEngine(Engine):
 
     def _execute(self, sql: str, limits: Limits) -> Outcome:
         connection = self._ready()
-        rows: list[tuple[Any, ...]] = []
-        count = 0
+        kept = Kept(limits)
+        run: Run | None = None
         start = time.perf_counter()
         try:
-            with self._reading(connection, limits.timeout_s), connection.cursor() as cursor:
+            with self._reading(connection, limits.timeout_s):
                 start = time.perf_counter()
-                with time_limit(lambda: cancel(connection), limits.timeout_s):
-                    try:
-                        # Not a server-side cursor: PostgreSQL plans those for their first rows,
-                        # and never in parallel.
-                        for row in cursor.stream(sql, size=_stream_rows()):
-                            count += 1
-                            if count <= limits.max_rows:
-                                rows.append(row)
-                    finally:
-                        seconds = time.perf_counter() - start
-                if not count:
-                    # A stream without rows does not tell its columns.
-                    cursor.pgresult = _described(connection, sql)
-                columns = tuple(column.name for column in cursor.description or ())
-                types = type_names(cursor)
+                # Only here: a stop must not reach the rollback.
+                with self._stopper.watch(lambda: cancel(connection), limits.timeout_s) as run:
+                    columns = fetch(connection, sql, kept)
+                    seconds = time.perf_counter() - start
         except (psycopg.Error, ValueError, OverflowError) as error:
             seconds = time.perf_counter() - start
-            if isinstance(error, psycopg.errors.QueryCanceled) and seconds >= limits.timeout_s:
-                message = f"stopped after the time limit of {limits.timeout_s:g} s"
-                return Outcome(status="timeout", seconds=seconds, error=message)
-            if connection.closed:
+            message = shortened(error, sql)
+            if connection.closed and isinstance(error, psycopg.OperationalError):
                 message = "the connection to PostgreSQL was lost during this query"
-                return Outcome(status="failed", seconds=seconds, error=message)
-            return Outcome(status="failed", seconds=seconds, error=_shortened(error))
+            failed = Outcome(status="failed", seconds=seconds, error=message)
+            return (run and run.outcome(seconds)) or failed
         return Outcome(
             status="ok",
-            columns=columns,
-            types=types,
-            rows=tuple(rows),
-            row_count=count,
-            truncated=count > len(rows),
+            columns=columns.names,
+            types=columns.types,
+            rows=tuple(kept.rows),
+            row_count=kept.count,
+            truncated=kept.count > len(kept.rows),
+            cells_cut=kept.cells_cut,
             seconds=seconds,
         )
 
     def _explain(self, sql: str) -> Outcome:
-        # With options of our own in parentheses, so that the statement cannot bring ANALYZE.
-        plan = self._execute(f"EXPLAIN (FORMAT TEXT) {sql}", Limits(_EXPLAIN_TIMEOUT_S))
+        plan = self._execute(EXPLAIN + sql, Limits(_EXPLAIN_TIMEOUT_S))
         if plan.status != "ok":
             return plan
         text = "\n".join(row[0] for row in plan.rows)
         return Outcome("ok", ("plan",), ("text",), ((text,),), 1, seconds=plan.seconds)
 
     def _digest(self, sql: str, result: Outcome, limits: Limits) -> str | None:
-        del sql, result, limits
-        return None
+        query = digest_query(without_semicolon(sql, self.dialect), len(result.columns))
+        return digest_text(self._execute(query, replace(limits, max_rows=1)), result)
 
     @contextlib.contextmanager
     def _reading(
@@ -273,16 +269,7 @@ class PostgresEngine(Engine):
         except psycopg.Error as error:
             if connection.closed and again:
                 return self._ask(question, again=False)
-            raise EngineError(f"PostgreSQL cannot read its catalog: {_shortened(error)}") from error
-
-    def _known(self, table: str) -> Relation:
-        """Find a table by its name, in any case: unquoted names ignore it."""
-        known = self._ask(relations)
-        wanted = table.removeprefix("public.")
-        alike = [each for each in known if each.shown.lower() == wanted.lower()]
-        if not alike:
-            raise UnknownTableError(table, tuple(relation.shown for relation in known))
-        return next((each for each in alike if each.shown == wanted), alike[0])
+            raise EngineError(f"PostgreSQL cannot read its catalog: {shortened(error)}") from error
 
     def _ready(self) -> psycopg.Connection[Any]:
         """Return the connection, opening it where there is none."""
@@ -294,11 +281,6 @@ class PostgresEngine(Engine):
         return self._connection
 
 
-def _described(connection: psycopg.Connection[Any], sql: str) -> psycopg.pq.abc.PGresult:
-    connection.pgconn.prepare(b"", sql.encode())
-    return connection.pgconn.describe_prepared(b"")
-
-
 def _settings(connection: psycopg.Connection[Any]) -> dict[str, str]:
     wanted = "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s)"
     settings = dict(connection.execute(wanted, [list(_RECORDED)]).fetchall())
@@ -306,15 +288,3 @@ def _settings(connection: psycopg.Connection[Any]) -> dict[str, str]:
         "SELECT datcollate FROM pg_database WHERE datname = current_database()"
     ).fetchone()
     return {**settings, "lc_collate": str(collation[0]) if collation else ""}
-
-
-def _stream_rows() -> int:
-    return _FETCH_ROWS if psycopg.capabilities.has_stream_chunked() else 1
-
-
-def _shortened(error: Exception) -> str:
-    """Return the server's message with its hint, without position and context."""
-    diagnosis = error.diag if isinstance(error, psycopg.Error) else None
-    message = (diagnosis and diagnosis.message_primary) or " ".join(str(error).split())
-    hint = f". Hint: {diagnosis.message_hint}" if diagnosis and diagnosis.message_hint else ""
-    return f"{message}{hint}"[:_ERROR_CHARACTERS]

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
 from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
@@ -13,9 +14,10 @@ from bothends.engines.java import find_java
 from bothends.engines.lexemes import without_semicolon
 from bothends.engines.spark_catalog import SparkCatalog, create_table, quoted
 from bothends.engines.spark_conf import SparkConf
+from bothends.engines.spark_digest import digest_query, digest_text
 from bothends.engines.spark_query import fetch, plan, require_query, shortened
 from bothends.engines.spark_server import SparkServer
-from bothends.engines.time_limit import time_limit
+from bothends.engines.time_limit import Stopper
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import EngineError, MissingExtraError, UsageError
 
@@ -75,6 +77,7 @@ class SparkEngine(Engine):
         self._conf = SparkConf.for_dataset(dataset, cores)
         self._catalog = SparkCatalog(self._ask)
         self._link: _Link | None = None
+        self._stopper = Stopper()
         self._closed = False
         self._fingerprint: Fingerprint | None = None
         self.prepare()
@@ -107,10 +110,10 @@ class SparkEngine(Engine):
             return
         session = self._ready().session
         for table in self._dataset.tables:
-            fetch(session, _WARM_UP.format(table=quoted(table)), max_rows=10)
+            fetch(session, _WARM_UP.format(table=quoted(table)), Limits())
 
     def list_tables(self) -> tuple[str, ...]:
-        """Return the names of the tables, sorted."""
+        """Return the names of the tables and views of the current catalog, sorted."""
         return self._catalog.tables()
 
     def ddl(self, table: str) -> str:
@@ -125,7 +128,7 @@ class SparkEngine(Engine):
     def fingerprint(self) -> Fingerprint:
         """Return the version, the settings and the catalog's digest."""
         if self._fingerprint is None:
-            catalog = repr([(table, self.ddl(table)) for table in self.list_tables()])
+            catalog = self._catalog.described()
             self._fingerprint = Fingerprint(
                 engine=self.name,
                 version=self._ready().session.version,
@@ -138,8 +141,7 @@ class SparkEngine(Engine):
 
     def cancel(self) -> None:
         """End the server, and the query with it."""
-        if self._link is not None:
-            self._link.server.close()
+        self._stopper.cancel()
 
     def close(self) -> None:
         """End the server."""
@@ -148,7 +150,7 @@ class SparkEngine(Engine):
 
     def _execute(self, sql: str, limits: Limits) -> Outcome:
         return self._run(
-            lambda session, query: fetch(session, query, limits.max_rows), sql, limits.timeout_s
+            lambda session, query: fetch(session, query, limits), sql, limits.timeout_s
         )
 
     def _explain(self, sql: str) -> Outcome:
@@ -163,16 +165,15 @@ class SparkEngine(Engine):
         server, session = self._ready()
         query = without_semicolon(sql, self.dialect)
         start = time.perf_counter()
-        with time_limit(server.close, timeout_s) as expired:
+        with self._stopper.watch(server.close, timeout_s) as run:
             try:
                 require_query(session, query)
                 return act(session, query)
             except (PySparkException, pa.ArrowException, ValueError) as error:
                 seconds = time.perf_counter() - start
                 message = shortened(error)
-                if expired.is_set():
-                    message = f"stopped after the time limit of {timeout_s:g} s"
-                    return Outcome(status="timeout", seconds=seconds, error=message)
+                if (stopped := run.outcome(seconds)) is not None:
+                    return stopped
                 if "stopped SparkContext" in message:  # it is going down, and would linger
                     server.close()
                 # A broken connection shows before the process has quite ended.
@@ -181,8 +182,10 @@ class SparkEngine(Engine):
                 return Outcome(status="failed", seconds=seconds, error=message)
 
     def _digest(self, sql: str, result: Outcome, limits: Limits) -> str | None:
-        del sql, result, limits
-        return None
+        query = digest_query(without_semicolon(sql, self.dialect), result.types)
+        if query is None:
+            return None
+        return digest_text(self._execute(query, replace(limits, max_rows=1)), result.types)
 
     def _ask(self, statement: str) -> pa.Table:
         """Ask the catalog, with a statement of our own."""

@@ -6,14 +6,15 @@ import re
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from bothends.engines.base import Outcome
+from bothends.engines.base import Limits, Outcome
+from bothends.engines.kept import Kept
+from bothends.engines.shorten import shorten
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["fetch", "plan", "require_query", "shortened"]
 
-_ERROR_CHARACTERS: Final = 800
 _POSITION: Final = re.compile(r"\(line (\d+), ")
 _UNBALANCED: Final = (
     "[PARSE_SYNTAX_ERROR] Syntax error: the query ends too early, or its parentheses do not match. "
@@ -55,13 +56,13 @@ def require_query(session: Any, sql: str) -> None:
         return
 
 
-def fetch(session: Any, sql: str, max_rows: int) -> Outcome:
+def fetch(session: Any, sql: str, limits: Limits) -> Outcome:
     """Run a query and receive its rows batch by batch.
 
     Args:
         session: A Spark Connect session.
         sql: The query.
-        max_rows: Rows that are kept at most; the others are counted.
+        limits: What is kept of it.
 
     Raises:
         PySparkException: If Spark refuses the query or it breaks.
@@ -73,23 +74,24 @@ def fetch(session: Any, sql: str, max_rows: int) -> Outcome:
     start = time.perf_counter()
     client = session.client
     schema = StructType()
-    rows: list[tuple[Any, ...]] = []
-    count = 0
+    kept = Kept(limits)
     # One call, and batch by batch: `session.sql` would have the server analyse the text twice,
     # and `toArrow` would hold every row at once.
     for part in client.to_table_as_iterator(SQL(sql).to_proto(client), {}):
         if isinstance(part, StructType):
             schema = part
             continue
-        count += part.num_rows
-        rows += _python_rows(part.slice(0, max(0, max_rows - len(rows))))
+        room = part.slice(0, kept.room_rows)
+        kept.add(_python_rows(room), room.nbytes, _longest_bytes(room))
+        kept.skip(part.num_rows - room.num_rows)
     return Outcome(
         status="ok",
         columns=tuple(field.name for field in schema),
         types=tuple(field.dataType.simpleString().lower() for field in schema),
-        rows=tuple(rows),
-        row_count=count,
-        truncated=count > len(rows),
+        rows=tuple(kept.rows),
+        row_count=kept.count,
+        truncated=kept.count > len(kept.rows),
+        cells_cut=kept.cells_cut,
         seconds=time.perf_counter() - start,
     )
 
@@ -108,6 +110,20 @@ def plan(session: Any, sql: str) -> Outcome:
     seconds = time.perf_counter() - start
     text = re.sub(r"Location: \w+ ?\([^)]*\) ?\[[^\]]*\], ", "", text).strip()
     return Outcome("ok", ("plan",), ("string",), ((text,),), 1, seconds=seconds)
+
+
+def _longest_bytes(table: pa.Table) -> int:
+    """Return what no text or binary in a table is longer than."""
+    import pyarrow.compute as pc
+    import pyarrow.types as pat
+
+    longest = 0
+    for column in table.columns:
+        if pat.is_nested(column.type):
+            longest = max(longest, column.nbytes)
+        elif pat.is_string(column.type) or pat.is_binary(column.type):
+            longest = max(longest, pc.max(pc.binary_length(column)).as_py() or 0)
+    return longest
 
 
 def _python_rows(table: pa.Table) -> list[tuple[Any, ...]]:
@@ -136,8 +152,8 @@ def _without_zone(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def shortened(error: Exception) -> str:
-    """Return the error's class and message without plan and stack."""
+    """Return the error's class and message without plan and stack, and its place in the query."""
     text = str(error)
     match = re.search(r"\[[A-Z][A-Z0-9_.]+\] [^\n]*|(?<=details = \")[^\"\n]*", text)
     line = match[0] if match else text.strip().split("\n")[0]
-    return line.rstrip("; ")[:_ERROR_CHARACTERS]
+    return shorten(line.rstrip("; "))

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import marshal
 import sqlite3
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
-from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
+from bothends.engines.base import Capability, Engine, Fingerprint, Limits, Outcome
 from bothends.engines.guard_rules import HARMLESS_PRAGMAS
-from bothends.engines.time_limit import time_limit
+from bothends.engines.kept import Kept
+from bothends.engines.names import TableNames, quoted
+from bothends.engines.shorten import shorten
+from bothends.engines.sqlite_catalog import ddl, definitions, names
+from bothends.engines.sqlite_digest import digest
+from bothends.engines.time_limit import Stopper
 from bothends.infra.dataset import Dataset
-from bothends.infra.errors import EngineError, UnknownTableError, UsageError
+from bothends.infra.errors import EngineError, UsageError
 
 __all__ = ["SqliteEngine"]
 
-_FETCH_ROWS: Final = 1_000
-_ERROR_CHARACTERS: Final = 800
+_FETCH_ROWS: Final = 100
+_FETCH_BYTES: Final = 2**25
+# An interrupt is only seen between SQLite's instructions, and one can make a value as long as this
+# allows: by default a gigabyte. Longer values in a file cannot be read.
+_LONGEST_BYTES: Final = 2**26
 _EXPLAIN_TIMEOUT_S: Final = 30.0
+_NOT_UTF8: Final = "Could not decode to UTF-8"
 _TYPE_NAMES: Final = {int: "integer", float: "real", str: "text", bytes: "blob"}
 _ALLOWED: Final = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -36,6 +47,9 @@ class SqliteEngine(Engine):
     name: ClassVar[str] = "sqlite"
     dialect: ClassVar[str] = "sqlite"
     title: ClassVar[str] = "SQLite"
+    lacks: ClassVar[Mapping[Capability, str]] = {
+        Capability.large_results: "such results are counted and not judged: raise --max-rows",
+    }
 
     def __init__(self, path: Path, data: str, scale_factor: float | None = None) -> None:
         """Open a file read-only.
@@ -50,6 +64,8 @@ class SqliteEngine(Engine):
         """
         self._data = data
         self._scale_factor = scale_factor
+        self._stopper = Stopper()
+        self._decoding: Callable[[bytes], str] = str
         try:
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode=ro",
@@ -58,6 +74,7 @@ class SqliteEngine(Engine):
                 check_same_thread=False,
             )
             self._connection.text_factory = _decode
+            self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_BYTES)
             self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.Error as error:
             raise EngineError(
@@ -68,6 +85,7 @@ class SqliteEngine(Engine):
         # Extension loading is off unless enabled; the file is read-only; this closes ATTACH,
         # PRAGMA and temporary tables as well, but for the pragmas that describe the schema.
         self._connection.set_authorizer(_authorize)
+        self._names = TableNames(self.dialect, lambda: names(self._connection))
 
     @classmethod
     def open(cls, address: str | None, dataset: Dataset | None, cores: int | None) -> Self:
@@ -99,20 +117,24 @@ class SqliteEngine(Engine):
 
     def list_tables(self) -> tuple[str, ...]:
         """Return the names of the tables and views, sorted."""
-        return tuple(sorted(self._definitions()))
+        return tuple(self._names.all())
 
     def ddl(self, table: str) -> str:
-        """Return a table's DDL as the file holds it."""
-        return self._definitions()[self._known(table)]
+        """Return a table's DDL as the file holds it; a view's with its columns."""
+        text = ddl(self._connection, self._names.find(table).name)
+        if text is None:  # dropped since
+            self._names.all()
+            raise self._names.unknown(table)
+        return text
 
     def sample(self, table: str, rows: int) -> Outcome:
         """Return the first rows of a table."""
-        quoted = self._known(table).replace('"', '""')
-        return self._execute(f'SELECT * FROM "{quoted}" LIMIT {int(rows)}', Limits())  # noqa: S608
+        name = quoted(self._names.find(table).name, self.dialect)
+        return self._execute(f"SELECT * FROM {name} LIMIT {int(rows)}", Limits())  # noqa: S608
 
     def fingerprint(self) -> Fingerprint:
         """Return the library's version and the catalog's digest."""
-        catalog = repr(sorted(self._definitions().items())).encode()
+        catalog = repr(sorted(definitions(self._connection).items())).encode()
         return Fingerprint(
             engine=self.name,
             version=sqlite3.sqlite_version,
@@ -123,56 +145,60 @@ class SqliteEngine(Engine):
 
     def cancel(self) -> None:
         """Interrupt the query."""
-        self._connection.interrupt()
+        self._stopper.cancel()
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
 
-    def _definitions(self) -> dict[str, str]:
-        rows = self._connection.execute(
-            "SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view') "
-            "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-        )
-        return {name: sql or "" for name, sql in rows}
-
-    def _known(self, table: str) -> str:
-        """Return a table's name as the catalog spells it; SQLite's names ignore case."""
-        names = self.list_tables()
-        for name in names:
-            if name.lower() == table.lower():
-                return name
-        raise UnknownTableError(table, names)
-
     def _execute(self, sql: str, limits: Limits) -> Outcome:
         start = time.perf_counter()
         # A thread that interrupts, not SQLite's progress handler: a handler takes Python's lock
         # in the middle of a query, and waits there for whatever else this process does.
-        rows: list[tuple[Any, ...]] = []
-        count = 0
-        with time_limit(self._connection.interrupt, limits.timeout_s) as expired:
+        with self._stopper.watch(self._connection.interrupt, limits.timeout_s) as run:
             try:
-                with contextlib.closing(self._connection.execute(sql)) as cursor:
-                    columns = tuple(column[0] for column in cursor.description or ())
-                    while batch := cursor.fetchmany(_FETCH_ROWS):
-                        count += len(batch)
-                        rows += batch[: max(0, limits.max_rows - len(rows))]
+                try:
+                    columns, kept = self._fetch(sql, limits)
+                except sqlite3.OperationalError as error:
+                    if _NOT_UTF8 not in str(error):
+                        raise
+                    # The driver's own decoding is the quicker by a fifth, and right for most files.
+                    self._decoding = _decode
+                    start = time.perf_counter()
+                    columns, kept = self._fetch(sql, limits)
             except (sqlite3.Error, sqlite3.Warning) as error:
                 seconds = time.perf_counter() - start
-                if expired.is_set():
-                    message = f"stopped after the time limit of {limits.timeout_s:g} s"
-                    return Outcome(status="timeout", seconds=seconds, error=message)
-                message = str(error)[:_ERROR_CHARACTERS]
-                return Outcome(status="failed", seconds=seconds, error=message)
+                failed = Outcome(status="failed", seconds=seconds, error=shorten(str(error)))
+                return run.outcome(seconds) or failed
         return Outcome(
             status="ok",
             columns=columns,
-            types=_types(rows, len(columns)),
-            rows=tuple(rows),
-            row_count=count,
-            truncated=count > len(rows),
+            types=_types(kept.rows, len(columns)),
+            rows=tuple(kept.rows),
+            row_count=kept.count,
+            truncated=kept.count > len(kept.rows),
+            cells_cut=kept.cells_cut,
             seconds=time.perf_counter() - start,
         )
+
+    def _fetch(self, sql: str, limits: Limits) -> tuple[tuple[str, ...], Kept]:
+        """Run a query and fetch all its rows, fewer at a time where they are long."""
+        kept = Kept(limits)
+        size = 1 if kept.room_rows else _FETCH_ROWS
+        self._connection.text_factory = self._decoding
+        try:
+            with contextlib.closing(self._connection.execute(sql)) as cursor:
+                while batch := cursor.fetchmany(size):
+                    if not kept.room_rows:
+                        kept.skip(len(batch))
+                        continue
+                    # It knows all that SQLite returns, and nothing looks at each cell quicker.
+                    batch_bytes = len(marshal.dumps(batch))
+                    kept.add(batch, batch_bytes)
+                    size = max(1, min(_FETCH_ROWS, _FETCH_BYTES * len(batch) // batch_bytes))
+                return tuple(column[0] for column in cursor.description or ()), kept
+        finally:
+            self._connection.text_factory = _decode
 
     def _explain(self, sql: str) -> Outcome:
         plan = self._execute(f"EXPLAIN QUERY PLAN {sql}", Limits(_EXPLAIN_TIMEOUT_S))
@@ -188,8 +214,8 @@ class SqliteEngine(Engine):
         )
 
     def _digest(self, sql: str, result: Outcome, limits: Limits) -> str | None:
-        del sql, result, limits
-        return None
+        del result
+        return digest(self._connection, sql, self._stopper, limits.timeout_s)
 
 
 def _prepare_table_functions(connection: sqlite3.Connection) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from bothends.engines.sqlite_catalog import identifier
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import DataError
 
@@ -99,31 +100,33 @@ def _fill(connection: sqlite3.Connection, dataset: Dataset, stamp: int) -> None:
         connection.execute(_create_table(table, parquet.schema, dataset))
         connection.execute("BEGIN")
         marks = ", ".join("?" * len(parquet.schema))
-        connection.executemany(f"INSERT INTO {_quoted(table)} VALUES ({marks})", _rows(parquet))  # noqa: S608
+        connection.executemany(f"INSERT INTO {identifier(table)} VALUES ({marks})", _rows(parquet))  # noqa: S608
         connection.execute("COMMIT")
         primary = dataset.primary_keys.get(table, ())
         for key in dataset.foreign_keys.get(table, ()):
             if primary[: len(key.columns)] == key.columns:
                 continue  # The primary key's own index serves.
-            index = _quoted(f"{table}_{'_'.join(key.columns)}")
-            connection.execute(f"CREATE INDEX {index} ON {_quoted(table)} ({_list(key.columns)})")
+            index = identifier(f"{table}_{'_'.join(key.columns)}")
+            connection.execute(
+                f"CREATE INDEX {index} ON {identifier(table)} ({_list(key.columns)})"
+            )
     connection.execute("ANALYZE")
     connection.execute(f"PRAGMA user_version = {stamp}")
 
 
 def _create_table(table: str, schema: pa.Schema, dataset: Dataset) -> str:
     lines = [
-        f"{_quoted(field.name)} {_declared(field.type)}{'' if field.nullable else ' NOT NULL'}"
+        f"{identifier(field.name)} {_declared(field.type)}{'' if field.nullable else ' NOT NULL'}"
         for field in schema
     ]
     if primary := dataset.primary_keys.get(table):
         lines.append(f"PRIMARY KEY ({_list(primary)})")
     lines += [
-        f"FOREIGN KEY ({_list(key.columns)}) REFERENCES {_quoted(key.references)}"
+        f"FOREIGN KEY ({_list(key.columns)}) REFERENCES {identifier(key.references)}"
         for key in dataset.foreign_keys.get(table, ())
     ]
     body = ",\n  ".join(lines)
-    return f"CREATE TABLE {_quoted(table)} (\n  {body}\n)"
+    return f"CREATE TABLE {identifier(table)} (\n  {body}\n)"
 
 
 def _declared(kind: pa.DataType) -> str:
@@ -178,16 +181,4 @@ def _each(convert: Callable[[Any], Any]) -> Callable[[pa.Array], list[Any]]:
 
 
 def _list(names: tuple[str, ...]) -> str:
-    return ", ".join(map(_quoted, names))
-
-
-def _quoted(name: str) -> str:
-    """Quote a name only where SQLite needs it, so that the DDL stays easy on the eye."""
-    if name.isidentifier() and name.isascii():
-        with (
-            contextlib.closing(sqlite3.connect(":memory:")) as scratch,
-            contextlib.suppress(sqlite3.Error),
-        ):
-            scratch.execute(f"CREATE TABLE {name} ({name})")
-            return name
-    return '"' + name.replace('"', '""') + '"'
+    return ", ".join(map(identifier, names))

@@ -11,14 +11,14 @@ from bothends.agent.recipe import Recipe
 from bothends.agent.record import AgentRun, AgentStatus, Stage, Step, Usage
 from bothends.agent.stages import top_level_seconds, total_usage
 from bothends.engines import Engine, Limits, open_engine
-from bothends.eval.compare import judge
 from bothends.eval.cost import price_steps
 from bothends.eval.experiment import Billing
+from bothends.eval.judging import gold_limits, unfit_gold, verdict_on
 from bothends.eval.record import Cost, StageCost, Verdict
 from bothends.eval.suites.base import Question
 from bothends.eval.suites.registry import SMALLEST_SCALE, load_suite
 from bothends.infra.dataset import Dataset
-from bothends.infra.errors import UsageError
+from bothends.infra.errors import UnjudgedError, UsageError
 from bothends.infra.parquet import parquet_dataset
 from bothends.infra.prices import PriceBook
 
@@ -39,7 +39,8 @@ class Answer:
         columns: The result's column names.
         rows: The result's rows, up to the cap.
         row_count: The true number of rows, or None.
-        verdict: Right or wrong, where the question is a suite's and its gold executed.
+        verdict: Right or wrong, where the question is a suite's and the query executed.
+        unjudged: Why there is no verdict all the same, or None.
         seconds: T_e2e.
         overhead_s: The harness's part of it.
         stages: Seconds, tokens and dollars by stage; with the overhead they add up.
@@ -58,6 +59,7 @@ class Answer:
     rows: tuple[tuple[Any, ...], ...]
     row_count: int | None
     verdict: Verdict | None
+    unjudged: str | None
     seconds: float
     overhead_s: float
     stages: dict[Stage, StageCost]
@@ -112,7 +114,11 @@ def answer_question(
         agent = Agent(opened, controller, checker=checking, recipe=recipe, limits=limits)
         phase(f"asking {controller.label}")
         run = agent.run(Case(question.id, question.prompt, 0, gold_sql, opened.dialect))
-        verdict = _verdict(opened, run, gold_sql, limits)
+        verdict = unjudged = None
+        try:
+            verdict = _verdict(opened, run, gold_sql, limits)
+        except UnjudgedError as error:
+            unjudged = str(error)
     overhead_s = run.seconds - top_level_seconds(run.steps)
     stages, cost = price_steps(
         run.steps,
@@ -136,6 +142,7 @@ def answer_question(
         rows=outcome.rows if outcome else (),
         row_count=outcome.row_count if outcome else None,
         verdict=verdict,
+        unjudged=unjudged,
         seconds=run.seconds,
         overhead_s=overhead_s,
         stages=stages,
@@ -170,10 +177,15 @@ def _dataset(
 
 
 def _verdict(engine: Engine, run: AgentRun, gold_sql: str | None, limits: Limits) -> Verdict | None:
-    if gold_sql is None or run.outcome is None or run.outcome.status != "ok":
+    if gold_sql is None or run.sql is None or run.outcome is None or run.outcome.status != "ok":
         return None
     engine.prepare()
-    gold = engine.execute(gold_sql, limits)
-    if gold.status != "ok" or gold.truncated:
-        return None
-    return judge(gold, run.outcome, gold_sql=gold_sql, dialect=engine.dialect)
+    gold = engine.execute(gold_sql, gold_limits(engine, limits))
+    if gold.status != "ok":
+        raise UnjudgedError(f"gold {gold.status}: {gold.error}")
+    unfit = unfit_gold(engine, gold, limits)
+    if unfit is not None:
+        raise UnjudgedError(unfit)
+    return verdict_on(
+        engine, gold, run.outcome, gold_sql=gold_sql, predicted_sql=run.sql, limits=limits
+    )

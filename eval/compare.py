@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -14,9 +14,10 @@ from bothends.eval.normalise import Cell, is_number, normalise, numbers_equal
 from bothends.eval.ordering import tie_groups
 from bothends.eval.record import ErrorClass, Tolerance, Verdict
 from bothends.eval.rows import Row
+from bothends.eval.search import ColumnSearch
 from bothends.infra.errors import UsageError
 
-__all__ = ["judge", "result_digest"]
+__all__ = ["different_counts", "judge", "result_digest", "verdict_of"]
 
 _DEFAULT_TOLERANCE = Tolerance()
 
@@ -56,55 +57,105 @@ def judge(
         tolerance: How far two numbers may lie apart and still be equal.
 
     Raises:
-        UsageError: If a result was cut at the row cap and the counts do not settle it, or if one
-            did not execute, or if gold's SQL cannot be read.
+        UsageError: If a result is not whole and the counts do not settle it, or if one did not
+            execute, or if gold's SQL cannot be read.
+    """
+    if gold.row_count != predicted.row_count:
+        return different_counts(gold, predicted, tolerance)
+    if not (gold.whole and predicted.whole):
+        raise UsageError(
+            f"both results have {gold.row_count or 0:,} rows, of which not everything was kept "
+            f"(the first {min(len(gold.rows), len(predicted.rows)):,}): raise --max-rows"
+        )
+    gold_rows, predicted_rows = _normalised(gold), _normalised(predicted)
+    widths = len(gold.columns), len(predicted.columns)
+    columns = Columns(gold_rows, predicted_rows, widths, tolerance)
+
+    def in_order() -> bool:
+        groups = tie_groups(gold_sql, dialect, gold.columns, gold_rows)
+        # Rows may swap within a group of ties: the group at a position is a column of its own.
+        return groups is None or columns.find(tuple(map(str, groups))) is not None
+
+    return verdict_of(
+        gold,
+        predicted,
+        columns,
+        in_order,
+        bird_set=_as_set(gold) == _as_set(predicted),
+        tolerance=tolerance,
+    )
+
+
+def different_counts(gold: Outcome, predicted: Outcome, tolerance: Tolerance) -> Verdict:
+    """Return the verdict on a result of another number of rows than gold's, which settles it.
+
+    Raises:
+        UsageError: If one did not execute.
     """
     if gold.row_count is None or predicted.row_count is None:
         raise UsageError("only executed results can be compared: check the status first")
-    cut = gold.truncated or predicted.truncated
-    bird_set = None if cut else _as_set(gold) == _as_set(predicted)
-    widths = len(gold.columns), len(predicted.columns)
-    error_class: ErrorClass | None
-    if gold.row_count != predicted.row_count:
-        focus = exact = ordered = False
-        error_class, found = "A", 0
-        reason = f"{_count(predicted.row_count, 'row')} where gold has {gold.row_count:,}"
-    elif cut:
-        raise UsageError(
-            f"both results have {gold.row_count:,} rows, of which only the first "
-            f"{min(len(gold.rows), len(predicted.rows)):,} were kept: raise --max-rows"
-        )
-    else:
-        gold_rows, predicted_rows = _normalised(gold), _normalised(predicted)
-        columns = Columns(gold_rows, predicted_rows, widths, tolerance)
-        chosen = columns.find()
-        focus = chosen is not None
-        exact = focus and widths[0] == widths[1]
-        groups = tie_groups(gold_sql, dialect, gold.columns, gold_rows) if exact else None
-        # Rows may swap within a group of ties: the group at a position is a column of its own.
-        marks = tuple(map(str, groups)) if groups is not None else ()
-        ordered = exact and (groups is None or columns.find((marks, marks)) is not None)
-        if chosen is not None:
-            error_class, found = (None if exact else "C"), widths[0]
-            reason = "" if exact else _superfluous(predicted, chosen)
-        else:
-            error_class, found = ("B" if widths[1] < widths[0] else "D"), len(columns.pairs)
-            reason = _difference(gold, predicted, columns.pairs, tolerance)
-        if exact and not ordered:
-            reason = "the rows are right, but not in gold's order"
+    reason = f"{_count(predicted.row_count, 'row')} where gold has {gold.row_count:,}"
+    return _verdict(gold, predicted, "A", 0, _bird_set_of_cut(gold, predicted), tolerance, reason)
+
+
+def verdict_of(
+    gold: Outcome,
+    predicted: Outcome,
+    columns: ColumnSearch[Any],
+    in_order: Callable[[], bool],
+    *,
+    bird_set: bool | None,
+    tolerance: Tolerance,
+) -> Verdict:
+    """Return the verdict on a result of as many rows as gold's.
+
+    Args:
+        gold: What gold returned.
+        predicted: What the query returned.
+        columns: The columns of both.
+        in_order: Whether the rows come in gold's order; asked only where they are exact.
+        bird_set: The verdict by BIRD's rule.
+        tolerance: The tolerance in force.
+    """
+    width = len(gold.columns)
+    chosen = columns.find()
+    if chosen is None:
+        reason = _difference(gold, predicted, columns.pairs, tolerance)
+        error_class: ErrorClass = "B" if len(predicted.columns) < width else "D"
+        found = len(columns.pairs)
+        return _verdict(gold, predicted, error_class, found, bird_set, tolerance, reason)
+    if width != len(predicted.columns):
+        reason = _superfluous(predicted, chosen)
+        return _verdict(gold, predicted, "C", width, bird_set, tolerance, reason)
+    ordered = in_order()
+    reason = "" if ordered else "the rows are right, but not in gold's order"
+    return _verdict(gold, predicted, None, width, bird_set, tolerance, reason, ordered)
+
+
+def _verdict(
+    gold: Outcome,
+    predicted: Outcome,
+    error_class: ErrorClass | None,
+    found: int,
+    bird_set: bool | None,
+    tolerance: Tolerance,
+    reason: str,
+    ordered: bool = False,
+) -> Verdict:
+    width = len(predicted.columns)
     return Verdict(
-        focus=focus,
-        exact=exact,
+        focus=error_class in (None, "C"),
+        exact=error_class is None,
         ordered=ordered,
         bird_set=bird_set,
         error_class=error_class,
-        gold_columns=widths[0],
-        predicted_columns=widths[1],
+        gold_columns=len(gold.columns),
+        predicted_columns=width,
         columns_found=found,
-        precision=found / widths[1] if widths[1] else 0.0,
-        gold_rows=gold.row_count,
-        predicted_rows=predicted.row_count,
-        empty_gold=all(cell is None for row in gold.rows for cell in row),
+        precision=found / width if width else 0.0,
+        gold_rows=gold.row_count or 0,
+        predicted_rows=predicted.row_count or 0,
+        empty_gold=not gold.truncated and all(cell is None for row in gold.rows for cell in row),
         tolerance=tolerance,
         reason=reason,
     )
@@ -117,9 +168,9 @@ def result_digest(outcome: Outcome) -> str | None:
     is applied, so that results within it may have different digests.
 
     Returns:
-        64 hexadecimal digits; None where the result was cut at the row cap or there is none.
+        64 hexadecimal digits; None where the result is not whole or there is none.
     """
-    if outcome.status != "ok" or outcome.truncated:
+    if outcome.status != "ok" or not outcome.whole:
         return None
     rows = sorted(repr(tuple(map(_canonical, row))) for row in _normalised(outcome))
     text = "\n".join([f"{len(outcome.columns)} columns", *rows])
@@ -141,6 +192,18 @@ def _canonical(cell: Cell) -> Any:
 
 def _as_set(outcome: Outcome) -> set[Any]:
     return {_frozen(row) for row in outcome.rows}
+
+
+def _bird_set_of_cut(gold: Outcome, predicted: Outcome) -> bool | None:
+    """Compare the sets of rows, of which some may be missing; None where these could decide."""
+    if gold.whole and predicted.whole:
+        return _as_set(gold) == _as_set(predicted)
+    if gold.cells_cut or predicted.cells_cut:
+        return None
+    ours, theirs = _as_set(gold), _as_set(predicted)
+    # A row that is there cannot be made good by one that is missing on the same side.
+    lost = (gold.whole and theirs - ours) or (predicted.whole and ours - theirs)
+    return False if lost else None
 
 
 def _frozen(value: Any) -> Any:
@@ -175,7 +238,7 @@ def _difference(
         return f"{count} where gold has {len(gold.columns)}; {where}"
     if column in pairs.values():
         return where
-    for number, (right, wrong) in enumerate(zip(gold.rows, predicted.rows, strict=True), start=1):
+    for number, (right, wrong) in enumerate(zip(gold.rows, predicted.rows, strict=False), start=1):
         if not _cells_equal(normalise(right[column]), normalise(wrong[column]), tolerance):
             return f"{where}; row {number} has {_short(wrong[column])} for {_short(right[column])}"
     return where

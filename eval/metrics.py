@@ -33,7 +33,7 @@ __all__ = [
     "ves_star",
 ]
 
-_EXCLUDED: tuple[Status, ...] = ("provider_error", "gold_failed")
+_EXCLUDED: tuple[Status, ...] = ("provider_error", "gold_failed", "unjudged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,8 @@ class Summary:
 def counted(trials: Sequence[Trial]) -> tuple[Trial, ...]:
     """Return the trials that say something about the model.
 
-    A provider that could not be reached, or gold that did not execute, says nothing of it.
+    A provider that could not be reached, gold that did not execute, or a result of which it
+    cannot be told whether it is right says nothing of it.
     """
     return tuple(trial for trial in trials if trial.status not in _EXCLUDED)
 
@@ -139,7 +140,7 @@ def ex_ordered(trials: Sequence[Trial]) -> float | None:
 
 
 def ex_set(trials: Sequence[Trial]) -> float | None:
-    """EX by BIRD's own rule, equal sets of row tuples; None where a result was cut at the cap."""
+    """EX by BIRD's own rule, equal sets of row tuples; None where one cannot be told."""
     return _mean(trials, _bird_set)
 
 

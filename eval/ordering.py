@@ -11,27 +11,23 @@ from bothends.infra.errors import UsageError
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["tie_groups"]
+__all__ = ["sort_columns", "tie_groups"]
 
 
-def tie_groups(
-    sql: str, dialect: str, columns: Sequence[str], rows: Sequence[Row]
-) -> list[int] | None:
-    """Group a query's rows by the sort keys of its top-level ORDER BY.
+def sort_columns(sql: str, dialect: str, columns: Sequence[str]) -> tuple[int, ...] | None:
+    """Find the sort keys of a query's top-level ORDER BY among the columns of its result.
 
-    Rows are tied where they have equal sort keys, and only those may swap. A key is seen if it is
-    a column of the result: by its position (`ORDER BY 2`), its name, or the expression that was
-    selected. Where a key is none of these, ties cannot be seen in the result, and the rows' own
-    order is taken as the only right one.
+    A key is seen if it is a column of the result: by its position (`ORDER BY 2`), its name, or
+    the expression that was selected.
 
     Args:
         sql: The query, which has executed.
         dialect: Its sqlglot dialect.
         columns: The names of its result's columns.
-        rows: Its result's rows, normalised, in the order in which they came.
 
     Returns:
-        The number of each row's group, counted from 0; None where the query has no ORDER BY.
+        The position of each key's column; none at all where a key is no column of the result;
+        None where the query has no ORDER BY.
 
     Raises:
         UsageError: If the query cannot be read in that dialect.
@@ -49,9 +45,35 @@ def tie_groups(
     if order is None:
         return None
     keys = [_position(ordered.this, query, columns) for ordered in order.expressions]
-    if None in keys:
+    return tuple(key for key in keys if key is not None) if None not in keys else ()
+
+
+def tie_groups(
+    sql: str, dialect: str, columns: Sequence[str], rows: Sequence[Row]
+) -> list[int] | None:
+    """Group a query's rows by the sort keys of its top-level ORDER BY.
+
+    Rows are tied where they have equal sort keys, and only those may swap. Where a key is no
+    column of the result (see `sort_columns`), ties cannot be seen in it, and the rows' own order
+    is taken as the only right one.
+
+    Args:
+        sql: The query, which has executed.
+        dialect: Its sqlglot dialect.
+        columns: The names of its result's columns.
+        rows: Its result's rows, normalised, in the order in which they came.
+
+    Returns:
+        The number of each row's group, counted from 0; None where the query has no ORDER BY.
+
+    Raises:
+        UsageError: If the query cannot be read in that dialect.
+    """
+    positions = sort_columns(sql, dialect, columns)
+    if positions is None:
+        return None
+    if not positions:
         return list(range(len(rows)))
-    positions = [key for key in keys if key is not None]
     groups: list[int] = []
     previous: Row | None = None
     for row in rows:

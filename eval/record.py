@@ -30,6 +30,7 @@ Status = Literal[
     "gave_up",
     "provider_error",
     "gold_failed",
+    "unjudged",
 ]
 ErrorClass = Literal["A", "B", "C", "D"]
 
@@ -56,8 +57,8 @@ class Verdict(_Record):
     exact: bool = Field(description="Equal multisets of rows, columns in any order (equation 7).")
     ordered: bool = Field(description="Exact, and in gold's order where gold has an ORDER BY.")
     bird_set: bool | None = Field(
-        description="BIRD's own rule: equal sets of row tuples. Null where a result was cut at "
-        "the cap, since it cannot be told then."
+        description="BIRD's own rule: equal sets of row tuples. Null where it cannot be told, "
+        "since not all of a result was kept."
     )
     error_class: ErrorClass | None = Field(
         description="A row count, B missing columns, C superfluous columns (still valid), D right "
@@ -183,5 +184,10 @@ class Gold(_Record):
     error: str | None = Field(None, description="Why it did not execute.")
     columns: tuple[str, ...] = Field((), description="Column names.")
     row_count: int | None = Field(None, description="Rows.")
-    digest: str | None = Field(None, description="SHA-256 of the sorted normalised rows.")
+    digest: str | None = Field(
+        None,
+        description="SHA-256 of the sorted normalised rows, in hexadecimal digits. Where not all "
+        "of the result was kept, the engine's own digest of it, which begins with the engine's "
+        "name and the number of rows, as in spark:6001215:...; null where there is neither.",
+    )
     seconds: float = Field(0.0, description="Its first execution, which warms the engine up.")

@@ -11,13 +11,15 @@ from bothends.agent.models.base import Case
 from bothends.agent.record import AgentRun
 from bothends.agent.stages import top_level_seconds, total_usage
 from bothends.engines import Engine, Limits, Outcome
-from bothends.eval.compare import judge, result_digest
+from bothends.eval.compare import result_digest
 from bothends.eval.cost import price_steps
 from bothends.eval.experiment import Billing, Regimen
-from bothends.eval.record import Gold, Trial, TrialKey
+from bothends.eval.judging import gold_limits, unfit_gold, verdict_on
+from bothends.eval.record import Gold, Status, Trial, TrialKey
 from bothends.eval.store import RunDirectory
 from bothends.eval.suites.base import Question
 from bothends.eval.timing import measure
+from bothends.infra.errors import UnjudgedError
 from bothends.infra.prices import Machine, PriceBook
 from bothends.infra.system import bothends_version
 from bothends.infra.text import as_cell
@@ -78,7 +80,8 @@ class GoldBook:
     def outcome(self, question: Question) -> Outcome:
         """Return what became of a question's gold; not `ok` means that it cannot judge.
 
-        A result past the row cap is `failed`: no prediction could be judged against it.
+        A result of which not everything was kept is `failed` where the engine cannot compare
+        such: no prediction could be judged against it.
         """
         if question.id not in self._outcomes:
             self._outcomes[question.id] = self._execute(question)
@@ -88,14 +91,10 @@ class GoldBook:
         engine = self._terms.engine
         sql = question.gold_sql(engine.name)
         engine.prepare()
-        outcome = engine.execute(sql, self._terms.limits)
-        if outcome.truncated:
-            outcome = Outcome(
-                status="failed",
-                seconds=outcome.seconds,
-                error=f"gold has {outcome.row_count:,} rows, above the cap of "
-                f"{self._terms.limits.max_rows:,}: raise --max-rows",
-            )
+        outcome = engine.execute(sql, gold_limits(engine, self._terms.limits))
+        unfit = unfit_gold(engine, outcome, self._terms.limits)
+        if unfit is not None:
+            outcome = Outcome(status="failed", seconds=outcome.seconds, error=unfit)
         if question.id not in self._recorded:
             self._directory.append(
                 Gold(
@@ -109,7 +108,7 @@ class GoldBook:
                     error=outcome.error,
                     columns=outcome.columns,
                     row_count=outcome.row_count,
-                    digest=result_digest(outcome) if outcome.status == "ok" else None,
+                    digest=outcome.digest or result_digest(outcome),
                     seconds=outcome.seconds,
                 )
             )
@@ -141,16 +140,30 @@ def run_trial(
         ReplayError: If a recording does not fit.
     """
     started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    status: Status
+    reason: str | None
     if gold.status != "ok":
         run = AgentRun("no_query", None, None, (), 0.0)
+        status, reason = "gold_failed", f"gold {gold.status}: {gold.error}"
     else:
         terms.engine.prepare()
         run = agent.run(case, callbacks=callbacks)
+        status, reason = run.status, run.error
     outcome = run.outcome
     verdict = timing = None
     if outcome is not None and outcome.status == "ok" and run.sql and case.gold_sql:
-        verdict = judge(gold, outcome, gold_sql=case.gold_sql, dialect=case.dialect)
-        timing = measure(terms.engine, case.gold_sql, run.sql, terms.regimen, terms.limits)
+        try:
+            verdict = verdict_on(
+                terms.engine,
+                gold,
+                outcome,
+                gold_sql=case.gold_sql,
+                predicted_sql=run.sql,
+                limits=terms.limits,
+            )
+            timing = measure(terms.engine, case.gold_sql, run.sql, terms.regimen, terms.limits)
+        except UnjudgedError as error:
+            status, reason = "unjudged", f"cannot be judged: {error}"
     overhead_s = run.seconds - top_level_seconds(run.steps)
     stages, cost = price_steps(
         run.steps,
@@ -167,8 +180,8 @@ def run_trial(
         key=key,
         model_kind=agent.model.kind,
         model_label=agent.model.label,
-        status="gold_failed" if gold.status != "ok" else run.status,
-        error=f"gold {gold.status}: {gold.error}" if gold.status != "ok" else run.error,
+        status=status,
+        error=reason,
         sql=run.sql,
         row_count=outcome.row_count if outcome else None,
         first_rows=_as_text(outcome),

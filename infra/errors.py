@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 __all__ = [
+    "AmbiguousTableError",
     "BothendsError",
     "ContextOverflowError",
     "DataError",
@@ -12,9 +15,12 @@ __all__ = [
     "RecordError",
     "RefusedError",
     "ReplayError",
+    "UnjudgedError",
     "UnknownTableError",
     "UsageError",
 ]
+
+_NAME_CHARACTERS: Final = 200
 
 
 class BothendsError(Exception):
@@ -54,9 +60,36 @@ class UnknownTableError(EngineError):
         table: The name that was asked for.
     """
 
-    def __init__(self, table: str, known: tuple[str, ...]) -> None:
+    def __init__(self, table: str, near: tuple[str, ...], total: int) -> None:
+        """Say so, and which tables there are.
+
+        Args:
+            table: The name that was asked for.
+            near: The names to offer; a model sees them all, so they must be few.
+            total: How many tables there are.
+        """
         self.table = table
-        super().__init__(f"table {table!r} does not exist; the tables are: {', '.join(known)}")
+        what = "the tables are:" if total <= len(near) else f"there are {total:,} tables, such as"
+        offered = f"{what} {_listed(near, total)}" if near else "the catalog is empty"
+        super().__init__(f"table {_cut(table)!r} does not exist; {offered}")
+
+
+class AmbiguousTableError(UnknownTableError):
+    """A table's name that several schemas hold, and not the current one."""
+
+    def __init__(self, table: str, near: tuple[str, ...], total: int) -> None:
+        """Say so, and which they are.
+
+        Args:
+            table: The name that was asked for.
+            near: The tables of this name, with their schemas; few of them.
+            total: How many tables have it.
+        """
+        self.table = table
+        EngineError.__init__(
+            self,
+            f"table {_cut(table)!r} is ambiguous: write one of {_listed(near, total)}",
+        )
 
 
 class ProviderError(BothendsError):
@@ -77,3 +110,16 @@ class RecordError(BothendsError):
 
 class ReplayError(BothendsError):
     """A recording does not hold, or does not fit, what is asked of it."""
+
+
+class UnjudgedError(BothendsError):
+    """Whether an executed result is right cannot be told: it is neither right nor wrong."""
+
+
+def _listed(names: tuple[str, ...], total: int) -> str:
+    more = f", and {total - len(names):,} more" if total > len(names) else ""
+    return ", ".join(map(_cut, names)) + more
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _NAME_CHARACTERS else name[: _NAME_CHARACTERS - 1] + "…"

@@ -18,12 +18,13 @@ class _Arguments(BaseModel):
     sql: str = Field(description="The query. It must only read.")
 
 
-def run_query_tool(engine: Engine, limits: Limits) -> BaseTool:
+def run_query_tool(engine: Engine, limits: Limits, characters: int) -> BaseTool:
     """Return the `run_query` tool over an engine.
 
     Args:
         engine: The engine.
         limits: Time and rows that the query may take.
+        characters: Characters of its result that are shown at most.
     """
 
     def run_query(sql: str) -> tuple[str, ToolReport]:
@@ -31,7 +32,7 @@ def run_query_tool(engine: Engine, limits: Limits) -> BaseTool:
         report = ToolReport(engine_s=outcome.seconds, error=outcome.error, sql=sql, outcome=outcome)
         if outcome.status != "ok":
             return f"{outcome.status}: {outcome.error}", report
-        return rows_as_text(outcome, _SHOWN_ROWS), report
+        return rows_as_text(outcome, _SHOWN_ROWS, characters), report
 
     return StructuredTool.from_function(
         run_query,

@@ -39,6 +39,8 @@ def print_answer(answer: Answer, console: Console, *, rows: int = 10) -> None:
         right = "right" if answer.verdict.focus else "wrong"
         reason = f": {answer.verdict.reason}" if answer.verdict.reason else ""
         console.print(Text(f"Against gold: {right}{reason}"))
+    elif answer.unjudged is not None:
+        console.print(Text(f"Against gold: cannot be judged: {answer.unjudged}"))
     console.print()
     console.print(_stage_table(answer))
     cost = answer.cost

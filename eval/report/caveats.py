@@ -66,6 +66,12 @@ def _excluded(trials: Iterable[Trial]) -> Iterable[str]:
             f"{plural(len(lost), 'trial')} left out of every figure: gold failed on question "
             f"{join(list(dict.fromkeys(lost)))}."
         )
+    untold = [trial.key.question_id for trial in trials if trial.status == "unjudged"]
+    if untold:
+        yield (
+            f"{plural(len(untold), 'trial')} left out of every figure: whether the result is right "
+            f"cannot be told on question {join(list(dict.fromkeys(untold)))}."
+        )
     empty = [t.key.question_id for t in trials if t.verdict is not None and t.verdict.empty_gold]
     if empty:
         yield (

@@ -18,6 +18,7 @@ _STATUSES: tuple[tuple[Status, str, str], ...] = (
 _APART: tuple[tuple[Status, str, str], ...] = (
     ("provider_error", "Provider error", "Not scored: the model's provider failed."),
     ("gold_failed", "Gold failed", "Not scored: gold itself did not execute."),
+    ("unjudged", "Unjudged", "Not scored: too large to tell whether it is right."),
 )
 _CLASSES: tuple[tuple[ErrorClass, str, str], ...] = (
     ("C", "C extra", "Superfluous columns; still valid."),
@@ -47,7 +48,9 @@ def outcomes(source: ReportInput) -> Table:
         *(Column(f"class_{key}", head, help=text, kind="count") for key, head, text in _CLASSES),
         *(Column(key, head, help=text, kind="count") for key, head, text in _STATUSES + _APART),
     )
-    notes = ("Provider errors and gold failures are counted here and scored nowhere.",)
+    notes = (
+        "Provider errors, gold failures and unjudged results are counted here and scored nowhere.",
+    )
     return Table("outcomes", "Outcomes", columns, tuple(rows), notes)
 
 

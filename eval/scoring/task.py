@@ -96,7 +96,7 @@ class Judged:
         timing: Timings, where it was right by some verdict and timings are asked for.
     """
 
-    status: _Ended
+    status: _Ended | Literal["unjudged"]
     error: str | None
     columns: tuple[str, ...] = ()
     row_count: int | None = None

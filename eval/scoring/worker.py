@@ -6,10 +6,12 @@ from dataclasses import replace
 
 from bothends.engines import Engine, Outcome, open_engine
 from bothends.engines.lexemes import without_semicolon
-from bothends.eval.compare import judge, result_digest
+from bothends.eval.compare import result_digest
+from bothends.eval.judging import gold_limits, unfit_gold, verdict_on
 from bothends.eval.official import exact_match, soft_f1
 from bothends.eval.scoring.task import Bench, GoldResult, Judged, Result, Task, folded
 from bothends.eval.timing import measure
+from bothends.infra.errors import UnjudgedError
 from bothends.infra.text import as_cell
 
 __all__ = ["Worker"]
@@ -38,20 +40,18 @@ class Worker:
         """
         engine = self._engine(task.database)
         engine.prepare()
-        gold = engine.execute(task.gold_sql, self._bench.gold_limits)
-        if gold.truncated:
-            gold = Outcome(
-                status="failed",
-                seconds=gold.seconds,
-                error=f"gold has {gold.row_count:,} rows, above the cap of "
-                f"{self._bench.gold_limits.max_rows:,}: raise --max-rows",
-            )
+        limits = self._bench.gold_limits
+        gold = engine.execute(task.gold_sql, gold_limits(engine, limits))
+        unfit = unfit_gold(engine, gold, limits)
+        if unfit is not None:
+            gold = Outcome(status="failed", seconds=gold.seconds, error=unfit)
         result = GoldResult(
             gold.status,
             gold.error,
             gold.columns,
             gold.row_count,
-            result_digest(gold) if (gold.row_count or 0) <= _DIGESTED_ROWS else None,
+            gold.digest
+            or (result_digest(gold) if (gold.row_count or 0) <= _DIGESTED_ROWS else None),
             gold.seconds,
         )
         if gold.status != "ok":
@@ -91,8 +91,18 @@ class Worker:
             outcome = engine.execute(sql, bench.limits)
         if outcome.status != "ok":
             return Judged(outcome.status, outcome.error, seconds=outcome.seconds)
-        verdict = judge(gold, outcome, gold_sql=gold_sql, dialect=engine.dialect)
-        if outcome.truncated:
+        try:
+            verdict = verdict_on(
+                engine,
+                gold,
+                outcome,
+                gold_sql=gold_sql,
+                predicted_sql=sql,
+                limits=bench.limits,
+            )
+        except UnjudgedError as error:
+            return Judged("unjudged", f"cannot be judged: {error}", seconds=outcome.seconds)
+        if outcome.truncated and verdict.bird_set is None and gold.whole:
             verdict = verdict.model_copy(
                 update={"bird_set": self._same_set(engine, gold, sql)},
             )
@@ -114,7 +124,7 @@ class Worker:
             outcome.seconds,
             verdict,
             exact_match=same,
-            soft_f1=None if outcome.truncated else soft_f1(gold.rows, outcome.rows),
+            soft_f1=soft_f1(gold.rows, outcome.rows) if gold.whole and outcome.whole else None,
             timing=timing,
         )
 

@@ -121,6 +121,17 @@ def test_gives_up_at_the_turn_limit(shop: Engine, telling: Telling, call: Call, 
     assert sum(step.role == "controller" for step in run.steps) == 3
 
 
+def test_the_recipe_bounds_what_a_call_shows(
+    shop: Engine, telling: Telling, call: Call, case: Case
+) -> None:
+    schema = ("get_schema", {"tables": ["item", "sale"] * 5, "sample_rows": 0})
+    model = telling([call(schema), call(("run_query", {"sql": COUNT}))])
+    Agent(shop, model, recipe=Recipe(observation_chars=2_000)).run(case)
+    (shown,) = [message for message in model.chat(case).seen[-1] if message.type == "tool"]
+    assert shown.text.count("CREATE TABLE") == 2
+    assert shown.text.endswith("... and 8 more tables: ask for fewer at a time")
+
+
 def test_sql_in_the_answer_is_run_only_when_the_recipe_says_so(
     shop: Engine, telling: Telling, case: Case
 ) -> None:

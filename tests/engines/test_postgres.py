@@ -334,7 +334,7 @@ def test_a_lost_connection_and_a_lost_server(items: Dataset, tmp_path: Path) -> 
 
 
 def test_lists_what_may_be_read(server: PostgresServer, shop: PostgresEngine) -> None:
-    names = ("Person", "happy", "hidden", "sales.event", "sales.order")
+    names = ('"Person"', "happy", "hidden", "sales.event", "sales.order")
     assert shop.list_tables() == names
     with open_engine(url(server, "guest", "shop")) as guest:
         assert guest.list_tables() == tuple(name for name in names if name != "hidden")
@@ -362,7 +362,7 @@ def test_ddl_of_a_users_tables(shop: PostgresEngine) -> None:
         ")"
     )
     assert shop.ddl("sales.event").endswith("\n) PARTITION BY RANGE (day)")
-    assert shop.ddl("happy").startswith("CREATE VIEW happy AS\n SELECT name\n")
+    assert shop.ddl("happy").startswith("CREATE VIEW happy (\n  name text\n) AS\n SELECT name\n")
     assert shop.sample("public.Person", 5).rows == ((1, "Zoë", "happy", dt.date(1990, 5, 1)),)
     assert shop.sample("sales.order", 5).columns == ("number", "person_id", "price")
 
@@ -431,9 +431,64 @@ def test_types_are_named_as_postgresql_does(shop: PostgresEngine) -> None:
 
 def test_errors_carry_the_hint(shop: PostgresEngine) -> None:
     assert shop.execute('SELECT nam FROM "Person"').error == (
-        'column "nam" does not exist. '
+        'column "nam" does not exist (line 1, pos 7). '
         'Hint: Perhaps you meant to reference the column "Person.name".'
     )
+
+
+def test_errors_place_what_is_wrong(shop: PostgresEngine) -> None:
+    place = 'column "nam" does not exist (line 2, pos 2). Hint: Perhaps'
+    assert (shop.execute('SELECT name,\n  nam FROM "Person"').error or "").startswith(place)
+    assert (shop.explain('SELECT name,\n  nam FROM "Person"').error or "").startswith(place)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM generate_series(1, 1e6) a, generate_series(1, 1e6) b WHERE a < b",
+        "SELECT a::text || b FROM generate_series(1, 1e6) a, generate_series(1, 1e3) b ORDER BY 1",
+        "SELECT regexp_replace(repeat('a', 300000), '(.*)*(\\1)+$', 'x')",
+        "SELECT repeat('a', 100000000) LIKE '%a%a%a%b'",
+        "SELECT length(md5(repeat('x', 900000000) || n)) FROM generate_series(1, 9) n",
+        "WITH RECURSIVE r(s) AS (SELECT 'a' UNION ALL SELECT s || s FROM r) SELECT count(*) FROM r",
+        "SELECT count(*) FROM many a, many b WHERE a.n % 7 = b.n % 11",
+    ],
+)
+def test_nothing_of_a_query_runs_on_after_its_time(
+    server: PostgresServer, shop: PostgresEngine, sql: str
+) -> None:
+    with psycopg.connect(url(server, "postgres", "shop"), autocommit=True) as admin:
+        admin.execute("CREATE TABLE IF NOT EXISTS many AS SELECT generate_series(1, 300000) AS n")
+        outcome = shop._execute(sql, Limits(timeout_s=0.3))
+        assert (outcome.status, outcome.rows) == ("timeout", ())
+        deadline = time.monotonic() + 5
+        running = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND backend_type "
+        running += "IN ('client backend', 'parallel worker') AND pid <> pg_backend_pid()"
+        while admin.execute(running).fetchone() != (0,):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        admin.execute("DROP TABLE many")
+    assert shop.execute("SELECT 1").rows == ((1,),)
+
+
+def test_a_result_that_breaks_off_leaves_no_query_behind(shop: PostgresEngine) -> None:
+    outcome = shop._execute("COPY (SELECT generate_series(1, 1000000000)) TO STDOUT", Limits())
+    assert (outcome.status, outcome.error) == ("failed", "COPY is no query")
+    assert shop.execute("SELECT 1").rows == ((1,),)
+
+
+def test_texts_within_values_are_cut(shop: PostgresEngine) -> None:
+    long = "repeat('x', 2000)"
+    sql = (
+        f"SELECT json_build_object('a', {long}), ARRAY[{long}, 'y'], (1, {long})::pair, "
+        f"ARRAY[date '2020-01-01'], {long}::varchar(1500)"
+    )
+    outcome = shop.execute(sql, Limits(max_cell_bytes=1000))
+    cut = "x" * 1000
+    assert outcome.rows == (
+        ({"a": cut}, [cut, "y"], {"a": 1, "b": cut}, [dt.date(2020, 1, 1)], cut),
+    )
+    assert outcome.cells_cut
 
 
 def test_an_explained_statement_cannot_bring_options(shop: PostgresEngine) -> None:

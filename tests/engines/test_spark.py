@@ -102,7 +102,7 @@ def test_neither_files_nor_environment_are_read(
     # Past the guard: what the server itself refuses.
     outcome = spark._execute(f"SELECT * FROM parquet.`{items.tables['item']}`", Limits())
     assert outcome.status == "failed"
-    assert spark.execute("SELECT '${env:HOME}'").rows == (("${env:HOME}",),)
+    assert spark._execute("SELECT '${env:HOME}'", Limits()).rows == (("${env:HOME}",),)
 
 
 @pytest.mark.slow
@@ -183,7 +183,7 @@ def test_clean_ddl() -> None:
         "CREATE TABLE spark_catalog.default.t (\n  a STRING COLLATE UTF8_BINARY,\n  b INT)\n"
         "USING parquet\nLOCATION 'file:/some/it\\'s/where'\nTBLPROPERTIES (\n  'x' = 'y')\n"
     )
-    assert clean_ddl(raw) == "CREATE TABLE t (\n  a STRING,\n  b INT)\nUSING parquet"
+    assert clean_ddl(raw, "t") == "CREATE TABLE t (\n  a STRING,\n  b INT)\nUSING parquet"
 
 
 def test_quoted() -> None:

@@ -6,6 +6,8 @@ import dataclasses
 import shutil
 import sqlite3
 import threading
+import time
+import tracemalloc
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
@@ -117,6 +119,63 @@ def test_text_that_is_not_utf8_is_read(tmp_path: Path) -> None:
         assert engine.execute("SELECT a FROM t").rows == (("a\ufffdb",),)
 
 
+def test_text_that_is_not_utf8_is_read_at_once_the_next_time(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "odd.db")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS n, 'plain' AS a")
+        connection.execute("INSERT INTO t VALUES (2, CAST(x'FF' AS TEXT))")
+        connection.commit()
+    with open_engine(f"sqlite:///{tmp_path / 'odd.db'}") as engine:
+        for _ in range(2):
+            assert engine.execute("SELECT a FROM t").rows == (("plain",), ("\ufffd",))
+            assert engine.execute("SELECT n FROM t").rows == ((1,), (2,))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT hex(zeroblob(500000000))",
+        "SELECT printf('%1000000000d', 1)",
+        'SELECT group_concat(hex(zeroblob(10000000))) FROM "order"',
+        "SELECT replace(hex(zeroblob(1000000)), '0', hex(zeroblob(1000)))",
+    ],
+)
+def test_a_value_too_long_for_this_process_is_a_failure(items: Dataset, sql: str) -> None:
+    with open_engine("sqlite", items) as engine:
+        outcome = engine.execute(sql)
+    assert (outcome.status, outcome.error) == ("failed", "string or blob too big")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        'SELECT sum(length(hex(randomblob(20000000)))) FROM "order"',
+        "SELECT count(*) FROM \"order\" WHERE hex(zeroblob(20000000 + number)) LIKE '%1%0%1'",
+        'SELECT a.number FROM "order" a, "order" b, "order" c ORDER BY a.number || b.number || 1',
+    ],
+)
+def test_a_query_of_long_steps_ends_soon_after_its_time(items: Dataset, sql: str) -> None:
+    with open_engine("sqlite", items) as engine:
+        start = time.monotonic()
+        assert engine.execute(sql, Limits(timeout_s=0.2)).status == "timeout"
+        assert time.monotonic() - start < 5.2
+        # It ran in this thread, so that nothing of it is left, and the next one is itself again.
+        assert engine.execute("SELECT count(*) FROM item").rows == ((3,),)
+
+
+def test_rows_become_fewer_at_a_time_where_they_are_long(items: Dataset) -> None:
+    sql = 'SELECT number, zeroblob(3000000) FROM "order" WHERE number < 200'
+    with open_engine("sqlite", items) as engine:
+        tracemalloc.start()
+        outcome = engine.execute(sql, Limits(max_bytes=10_000_000))
+        _, peak_bytes = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert [(row[0], len(row[1])) for row in outcome.rows] == [(n, 2**20) for n in range(9)]
+    assert outcome.row_count == 200
+    assert outcome.truncated
+    assert outcome.cells_cut
+    assert peak_bytes < 200 * 3_000_000 / 4
+
+
 def test_not_a_database(tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("hello, this is not a database at all\n" * 50)
     with pytest.raises(EngineError, match="not a database"):
@@ -144,7 +203,7 @@ def test_views_are_listed_and_described(tmp_path: Path) -> None:
         connection.execute("CREATE VIEW v AS SELECT a FROM t")
     with open_engine(f"sqlite:///{tmp_path / 'views.db'}") as engine:
         assert engine.list_tables() == ("t", "v")
-        assert engine.ddl("v") == "CREATE VIEW v AS SELECT a FROM t"
+        assert engine.ddl("v") == "CREATE VIEW v (\n  a\n) AS\nSELECT a FROM t"
 
 
 def test_usable_from_another_thread(items: Dataset) -> None:

@@ -32,19 +32,20 @@ def test_by_hand() -> None:
     assert metrics.cvq(trials) == pytest.approx(0.05)
 
 
-def test_provider_errors_and_gold_failures_do_not_count() -> None:
+def test_what_says_nothing_of_the_model_does_not_count() -> None:
     excluded = [
         make_trial(status="provider_error", usd=None, replica=4),
         make_trial(status="gold_failed", usd=9.0, replica=5),
+        make_trial(status="unjudged", usd=9.0, replica=6),
     ]
     trials = paper_like() + excluded
     assert metrics.counted(trials) == tuple(paper_like())
     for metric in (metrics.ex, metrics.ves, metrics.ves_star, metrics.vces, metrics.cvq):
         assert metric(trials) == metric(paper_like())
     summary = metrics.summarise(trials)
-    assert (summary.trials, summary.counted) == (6, 4)
-    assert summary.excluded == {"provider_error": 1, "gold_failed": 1}
-    assert summary.statuses == {"ok": 3, "failed": 1, "provider_error": 1, "gold_failed": 1}
+    assert (summary.trials, summary.counted) == (7, 4)
+    assert summary.excluded == {"provider_error": 1, "gold_failed": 1, "unjudged": 1}
+    assert summary.statuses == {"ok": 3, "failed": 1, **summary.excluded}
     assert summary.classes == {"C": 1, "D": 1}
 
 

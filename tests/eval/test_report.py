@@ -168,12 +168,13 @@ def test_outcomes_count_what_is_scored_and_what_is_not() -> None:
         make_trial(replica=2, status="provider_error", error="429"),
         make_trial(replica=3, status="gold_failed"),
         make_trial(replica=4, status="timeout"),
+        make_trial(replica=5, status="unjudged"),
     ]
     by_name = {table.name: table for table in tables(source_of(trials))}
     table = by_name["outcomes"]
     row = {c.key: cell.value for c, cell in zip(table.columns, table.rows[0], strict=True)}
-    expected = {"trials": 5, "exact": 1, "class_C": 1, "timeout": 1, "failed": 0}
-    assert row | expected | {"provider_error": 1, "gold_failed": 1} == row
+    expected = {"trials": 6, "exact": 1, "class_C": 1, "timeout": 1, "failed": 0}
+    assert row | expected | {"provider_error": 1, "gold_failed": 1, "unjudged": 1} == row
     assert by_name["by_model"].rows[0][1].value == 3
 
 
@@ -351,9 +352,11 @@ def test_caveats_name_what_the_figures_rest_on() -> None:
     trials = [
         make_trial(status="gold_failed"),
         make_trial(replica=1, verdict=make_verdict(empty_gold=True)),
+        make_trial(replica=2, status="unjudged"),
     ]
     said = " ".join(answer(source_of(trials)))
-    assert "The run is not finished: 2 of 10 trials are in." in said
+    assert "The run is not finished: 3 of 10 trials are in." in said
+    assert "whether the result is right cannot be told on question q1." in said
     assert "1 trial left out of every figure: gold failed on question q1." in said
     assert "Gold has no rows, or nothing but NULL, on question q1" in said
 

@@ -7,21 +7,25 @@ by byte, and so is the catalog; no file was written, and none was read.
 from __future__ import annotations
 
 import hashlib
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from bothends.engines import Engine, Limits, open_engine
+from bothends.engines.postgres import PostgresEngine
 from bothends.infra.dataset import Dataset
 
 from .corpus import hostile
 
 # The engines whose second wall is tested; those that are slow to start.
-ENGINES = ("sqlite", "spark")
+ENGINES = ("sqlite", "postgres", "spark")
 SLOW = ("spark",)
 # What no setting of an engine closes: here the guard is the only wall. Declared, and what it
 # amounts to is tested below.
@@ -32,15 +36,37 @@ UNHELD = {
     ),
 }
 LIMITS = Limits(timeout_s=60)
+# Its statements take milliseconds, but for those that sleep.
+POSTGRES_LIMITS = Limits(timeout_s=0.3)
+# What a superuser sees of a server besides the data.
+POSTGRES_STATE = (
+    "SELECT rolname, rolsuper, rolcreatedb, rolpassword FROM pg_authid",
+    "SELECT datname, datallowconn, datconnlimit, datacl::text FROM pg_database",
+    "SELECT * FROM pg_db_role_setting",
+    "SELECT name, setting FROM pg_settings WHERE source <> 'session' "
+    "AND name NOT IN ('application_name', 'transaction_read_only')",
+    "SELECT oid, relname, relfilenode, relacl::text, relowner FROM pg_class",
+    "SELECT oid, proname, prosrc FROM pg_proc",
+    "SELECT extname FROM pg_extension",
+    "SELECT * FROM pg_sequences",
+    "SELECT oid FROM pg_largeobject_metadata",
+    "SELECT slot_name FROM pg_replication_slots",
+    "SELECT description FROM pg_description WHERE objoid >= 16384",
+    "SELECT name FROM pg_ls_dir('.') AS name UNION ALL SELECT name FROM pg_ls_dir('base') AS name",
+    "SELECT md5(pg_read_file(name)) FROM unnest(ARRAY['postgresql.conf', 'postgresql.auto.conf', "
+    "'pg_hba.conf', 'pg_ident.conf']) AS name",
+)
 
 
 class Yard:
     """An engine over two small tables, and a directory that nothing may be written to."""
 
     def __init__(self, name: str, root: Path) -> None:
-        self.data, self.out = root / "data", root / "out"
+        self.data = root / "data"
         self.data.mkdir()
-        self.out.mkdir()
+        # Not below pytest's directory: a server's user, who may be another, could not go there.
+        self.out = Path(tempfile.mkdtemp(prefix="bothends-out-"))
+        self.out.chmod(0o777)
         tables = {"t": {"a": [1, 2, 3], "s": ["x", "y", "z"]}, "u": {"a": [1, 2, 3]}}
         for table, columns in tables.items():
             pq.write_table(pa.table(columns), self.data / f"{table}.parquet")
@@ -54,6 +80,7 @@ class Yard:
             digest="0",
         )
         self.engine: Engine = open_engine(name, dataset, cores=1)
+        self.limits = POSTGRES_LIMITS if name == "postgres" else LIMITS
         self.before = self.state()
 
     def statements(self, aim: str) -> list[str]:
@@ -70,13 +97,32 @@ class Yard:
         return {
             "catalog": [(name, self.engine.ddl(name)) for name in names],
             "answers": [self.engine._execute(sql, LIMITS).rows for sql in queries],
+            "server": self.server(),
             "data": {
                 path.name: hashlib.sha256(path.read_bytes()).hexdigest()
                 for path in sorted(self.data.rglob("*"))
-                if path.is_file()
+                if path.is_file() and "postgres" not in path.relative_to(self.data).parts
             },
             "written": sorted(str(path) for path in self.out.rglob("*")),
         }
+
+    def server(self) -> list[Any]:
+        """What a server holds besides the data, where there is one that tells."""
+        if not isinstance(self.engine, PostgresEngine):
+            return []
+        with self.admin() as admin:
+            return [sorted(map(repr, admin.execute(sql))) for sql in POSTGRES_STATE]
+
+    def admin(self) -> psycopg.Connection[Any]:
+        """A connection of the one who may do everything."""
+        assert isinstance(self.engine, PostgresEngine)
+        info = self.engine._ready().info
+        return psycopg.connect(host=info.host, port=info.port, dbname=info.dbname, user="postgres")
+
+    def close(self) -> None:
+        """End the engine."""
+        self.engine.close()
+        shutil.rmtree(self.out)
 
 
 class Yards(dict[str, Yard]):
@@ -97,7 +143,7 @@ def yards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yards]:
     made = Yards(tmp_path_factory.mktemp("yards"))
     yield made
     for each in made.values():
-        each.engine.close()
+        each.close()
 
 
 @pytest.fixture
@@ -117,7 +163,7 @@ def marked(name: str, *values: str) -> Any:
 )
 def test_engine_holds_without_the_guard(yard: Yard, aim: str) -> None:
     for sql in yard.statements(aim):
-        for outcome in (yard.engine._execute(sql, LIMITS), yard.engine._explain(sql)):
+        for outcome in (yard.engine._execute(sql, yard.limits), yard.engine._explain(sql)):
             assert "root:" not in repr(outcome.rows), sql  # of /etc/passwd
     assert yard.state() == yard.before
 

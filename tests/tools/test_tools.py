@@ -22,6 +22,8 @@ from bothends.tools import (
     run_query_tool,
 )
 
+ROOM = 32_000
+
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
@@ -47,7 +49,7 @@ def call(tool: BaseTool, **arguments: Any) -> tuple[str, ToolReport]:
 
 
 def test_list_tables(engine: Engine) -> None:
-    text, report = call(list_tables_tool(engine))
+    text, report = call(list_tables_tool(engine, ROOM))
     assert text == "bin\npart"
     assert report.error is None
     assert report.engine_s > 0
@@ -55,22 +57,22 @@ def test_list_tables(engine: Engine) -> None:
 
 @pytest.mark.parametrize("tables", [["part", "bin"], "part, bin", '["part", "bin"]', "`part`,bin"])
 def test_get_schema_takes_names_as_models_write_them(engine: Engine, tables: Any) -> None:
-    text, report = call(get_schema_tool(engine, 2), tables=tables)
+    text, report = call(get_schema_tool(engine, 2, ROOM), tables=tables)
     assert text.index("CREATE TABLE part") < text.index("CREATE TABLE bin")
     assert "id\tname\n1\tnut\n2\tNULL" in text
     assert report.error is None
 
 
 def test_get_schema_shows_as_many_rows_as_are_asked_for(engine: Engine) -> None:
-    text, _ = call(get_schema_tool(engine, 3), tables=["part"], sample_rows=1)
+    text, _ = call(get_schema_tool(engine, 3, ROOM), tables=["part"], sample_rows=1)
     assert "1\tnut" in text
     assert "NULL\n" not in text.split("/*")[1]
-    text, _ = call(get_schema_tool(engine, 0), tables=["part"])
+    text, _ = call(get_schema_tool(engine, 0, ROOM), tables=["part"])
     assert "/*" not in text
 
 
 def test_get_schema_of_an_unknown_table_shows_the_others(engine: Engine) -> None:
-    text, report = call(get_schema_tool(engine, 0), tables=["part", "nowhere"])
+    text, report = call(get_schema_tool(engine, 0, ROOM), tables=["part", "nowhere"])
     assert "CREATE TABLE part" in text
     assert "error: table 'nowhere' does not exist; the tables are: bin, part" in text
     assert report.error == "table 'nowhere' does not exist; the tables are: bin, part"
@@ -88,7 +90,7 @@ def test_check_query_rewrites_and_explains(engine: Engine) -> None:
 
 
 def test_run_query_hands_the_outcome_back(engine: Engine) -> None:
-    text, report = call(run_query_tool(engine, Limits()), sql="SELECT id, name FROM part")
+    text, report = call(run_query_tool(engine, Limits(), ROOM), sql="SELECT id, name FROM part")
     assert text == "id\tname\n1\tnut\n2\tNULL"
     assert report.outcome is not None
     assert report.outcome.rows == ((1, "nut"), (2, None))
@@ -99,7 +101,7 @@ def test_run_query_hands_the_outcome_back(engine: Engine) -> None:
     ("sql", "status"), [("SELECT * FROM nowhere", "failed"), ("DROP TABLE part", "rejected")]
 )
 def test_run_query_says_what_went_wrong(engine: Engine, sql: str, status: str) -> None:
-    text, report = call(run_query_tool(engine, Limits()), sql=sql)
+    text, report = call(run_query_tool(engine, Limits(), ROOM), sql=sql)
     assert text.startswith(f"{status}: ")
     assert report.outcome is not None
     assert report.outcome.status == status
@@ -111,5 +113,5 @@ def test_rows_and_cells_are_bounded() -> None:
     assert as_cell("a\n b\tc") == "a b c"
     assert len(as_cell("x" * 5000)) == 100
     outcome = Outcome("ok", ("n",), ("int",), tuple((i,) for i in range(50)), row_count=1_234_567)
-    lines = rows_as_text(outcome, 3).splitlines()
+    lines = rows_as_text(outcome, 3, ROOM).splitlines()
     assert lines == ["n", "0", "1", "2", "... and 1,234,564 more rows"]

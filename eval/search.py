@@ -1,0 +1,130 @@
+"""The search for gold's columns among a result's, wherever the rows are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Generic, TypeVar
+
+__all__ = ["ColumnSearch"]
+
+M = TypeVar("M")
+
+
+class ColumnSearch(ABC, Generic[M]):
+    """The columns of gold and of a result with as many rows, and which may stand for which.
+
+    Subclasses say what they see of the rows; `M` is their form of a mark on each row of gold and
+    of the result, for rows that agree only where their marks are the same.
+
+    Args:
+        widths: How many columns gold and the result have.
+    """
+
+    def __init__(self, widths: tuple[int, int]) -> None:
+        self.widths = widths
+
+    @cached_property
+    @abstractmethod
+    def options(self) -> list[list[int]]:
+        """For each column of gold the predicted columns with an equal multiset of values."""
+
+    @cached_property
+    @abstractmethod
+    def twins(self) -> list[int]:
+        """For each predicted column the first that is identical to it, types and scales too."""
+
+    @abstractmethod
+    def agree(self, chosen: Mapping[int, int], marks: M | None = None) -> bool:
+        """Whether the rows agree on these columns of gold, each with its predicted one."""
+
+    @cached_property
+    def pairs(self) -> dict[int, int]:
+        """As many columns of gold as possible, each with a value-equal one of its own."""
+        return _pair(dict(enumerate(self.options)))
+
+    def find(self, marks: M | None = None) -> list[int] | None:
+        """Find predicted columns, one of its own for each of gold's, that make the rows agree.
+
+        Args:
+            marks: A mark for each row of gold and of the result; rows agree only where their
+                marks are the same.
+
+        Returns:
+            The predicted column for each of gold's; None where no choice makes the multisets of
+            rows equal.
+        """
+        width = self.widths[0]
+        if width > self.widths[1]:
+            return None
+        # Most often the columns simply come in gold's order.
+        if self.agree({column: column for column in range(width)}, marks):
+            return list(range(width))
+        if len(self.pairs) < width:
+            return None
+        found = self._search({}, dict(enumerate(self.options)), marks)
+        return None if found is None else [found[column] for column in range(width)]
+
+    def _search(
+        self, fixed: dict[int, int], options: Mapping[int, list[int]], marks: M | None
+    ) -> dict[int, int] | None:
+        """Give every column in `options` one of its options so that the rows agree.
+
+        Each option, with the columns that are fixed, is known to make the rows agree.
+        """
+        guess = _pair(options)
+        if len(guess) < len(options):
+            return None
+        if self.agree(fixed | guess, marks):
+            return fixed | guess
+        if all(len(self._distinct(choices)) == 1 for choices in options.values()):
+            return None
+        column = min(options, key=lambda column: len(options[column]))
+        others = {other: options[other] for other in options if other != column}
+        for choice in self._distinct(options[column]):
+            longer = {**fixed, column: choice}
+            found = self._search(longer, self._narrow(others, longer, choice, marks), marks)
+            if found is not None:
+                return found
+        return None
+
+    def _narrow(
+        self, options: Mapping[int, list[int]], fixed: dict[int, int], used: int, marks: M | None
+    ) -> dict[int, list[int]]:
+        narrowed: dict[int, list[int]] = {}
+        for column, choices in options.items():
+            agreeing = {
+                self.twins[choice]
+                for choice in self._distinct(choices)
+                if self.agree({**fixed, column: choice}, marks)
+            }
+            narrowed[column] = [
+                choice for choice in choices if choice != used and self.twins[choice] in agreeing
+            ]
+            if not narrowed[column]:
+                break
+        return narrowed
+
+    def _distinct(self, choices: Iterable[int]) -> list[int]:
+        """One choice of each kind: identical columns are interchangeable."""
+        return list({self.twins[choice]: choice for choice in choices}.values())
+
+
+def _pair(options: Mapping[int, Sequence[int]]) -> dict[int, int]:
+    """Give as many columns as possible an option of their own (Kuhn's augmenting paths)."""
+    holder: dict[int, int] = {}
+
+    def place(column: int, seen: set[int]) -> bool:
+        for option in options[column]:
+            if option in seen:
+                continue
+            seen.add(option)
+            if option not in holder or place(holder[option], seen):
+                holder[option] = column
+                return True
+        return False
+
+    for column in options:
+        place(column, set())
+    return {column: option for option, column in holder.items()}

@@ -102,10 +102,16 @@ def soft_f1(gold: Sequence[Sequence[Any]], predicted: Sequence[Sequence[Any]]) -
         if row == right:
             matched += 1
             continue
-        hits = sum(cell in right for cell in row)
+        hits = misses = 0
+        for cell in row:
+            if cell in right:
+                hits += 1
+        for cell in right:
+            if cell not in row:
+                misses += 1
         matched += hits / len(right)
         superfluous += (len(row) - hits) / len(right)
-        missing += sum(cell not in row for cell in right) / len(right)
+        missing += misses / len(right)
     superfluous += max(0, len(predicted) - len(gold))
     precision = matched / (matched + superfluous) if matched + superfluous else 0.0
     recall = matched / (matched + missing) if matched + missing else 0.0

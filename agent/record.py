@@ -30,7 +30,7 @@ STAGE_OF_TOOL: dict[str, Stage] = {
     "run_query": "run",
 }
 
-ModelKind = Literal["hosted", "self_hosted", "replay", "scripted"]
+ModelKind = Literal["hosted", "self_hosted", "replay", "scripted", "predictions"]
 
 AgentStatus = Literal[
     "ok", "failed", "timeout", "rejected", "no_query", "gave_up", "provider_error"

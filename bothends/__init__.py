@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bothends.api import Run, ask, load_run, run
+    from bothends.api import Run, ask, load_run, run, score
     from bothends.eval.ask import Answer
     from bothends.eval.record import Trial, Verdict
     from bothends.infra.errors import BothendsError
 
-__all__ = ["Answer", "BothendsError", "Run", "Trial", "Verdict", "ask", "load_run", "run"]
+__all__ = ["Answer", "BothendsError", "Run", "Trial", "Verdict", "ask", "load_run", "run", "score"]
 
 _HOMES = {
     "Answer": "bothends.eval.ask",
@@ -25,6 +25,7 @@ _HOMES = {
     "ask": "bothends.api",
     "load_run": "bothends.api",
     "run": "bothends.api",
+    "score": "bothends.api",
 }
 
 

@@ -1,4 +1,4 @@
-"""The Python API: `ask` one question, `run` an experiment."""
+"""The Python API: `ask` one question, `run` an experiment, `score` predictions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,17 @@ if TYPE_CHECKING:
     from bothends.eval.ask import Answer
     from bothends.eval.metrics import Summary
     from bothends.eval.record import Trial
+    from bothends.eval.report.source import ReportInput
 
-__all__ = ["Run", "ask", "default_directory", "load_run", "run"]
+__all__ = [
+    "Run",
+    "ask",
+    "default_directory",
+    "load_run",
+    "run",
+    "score",
+    "write_reports",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +56,7 @@ def ask(
     engine: str = "spark",
     suite: str | None = None,
     question_id: str | None = None,
-    scale_factor: float = 0.01,
+    scale_factor: float | None = None,
     data: Path | str = "data",
     checker: str | None = None,
     base_url: str | None = None,
@@ -72,7 +81,7 @@ def ask(
             (a standalone cluster), `sc://host:port` (a Spark Connect server).
         suite: A suite whose data is asked, such as `tpch`; generated where it is missing.
         question_id: A question of the suite.
-        scale_factor: The scale factor of the suite's data.
+        scale_factor: The scale factor of the suite's data; 0.01 for None, where it has any.
         data: Where the suite's data is kept, or a directory of Parquet tables of your own.
         checker: The model inside `check_query`; the controller's where None.
         base_url: Address of an OpenAI-compatible server.
@@ -125,8 +134,12 @@ def run(
     models: Sequence[str],
     suite: str = "tpch",
     engine: str = "spark",
-    scale_factor: float = 0.01,
+    scale_factor: float | None = None,
     question_ids: Sequence[str] | None = None,
+    databases: Sequence[str] | None = None,
+    difficulties: Sequence[str] | None = None,
+    sample: int | None = None,
+    sample_seed: int = 0,
     replicas: int = 1,
     data: Path | str = "data",
     out: Path | str | None = None,
@@ -150,10 +163,14 @@ def run(
 
     Args:
         models: The controllers, each `provider:model?option=value`.
-        suite: The suite.
+        suite: The suite: `tpch`, `bird`, `spider`, or a YAML or JSONL file of questions.
         engine: The engine.
-        scale_factor: The scale factor of its data.
+        scale_factor: The scale factor of its data; 0.01 for None, where it has any.
         question_ids: The questions; all of them for None.
+        databases: Only questions over these databases.
+        difficulties: Only questions of these difficulties.
+        sample: How many of the questions that remain are drawn; all of them for None.
+        sample_seed: The seed of that draw.
         replicas: How often each question is asked of each model.
         data: Where the data is kept; generated where it is missing.
         out: The run directory; one below `runs/`, named after the experiment, for None.
@@ -184,7 +201,11 @@ def run(
 
     experiment = Experiment(
         suite=suite,
-        question_ids=tuple(question_ids) if question_ids is not None else None,
+        question_ids=_tuple(question_ids),
+        databases=_tuple(databases),
+        difficulties=_tuple(difficulties),
+        sample=sample,
+        sample_seed=sample_seed,
         engine=engine,
         scale_factor=scale_factor,
         data=Path(data),
@@ -211,6 +232,93 @@ def run(
     return load_run(directory)
 
 
+def score(
+    predictions: Sequence[Path | str],
+    *,
+    suite: str,
+    data: Path | str,
+    engine: str = "sqlite",
+    question_ids: Sequence[str] | None = None,
+    databases: Sequence[str] | None = None,
+    difficulties: Sequence[str] | None = None,
+    sample: int | None = None,
+    sample_seed: int = 0,
+    scale_factor: float | None = None,
+    out: Path | str | None = None,
+    models: Sequence[str] = (),
+    timeout_s: float = 30.0,
+    gold_timeout_s: float = 300.0,
+    max_rows: int = 100_000,
+    warmups: int = 1,
+    repeats: int = 0,
+    workers: int | None = None,
+    machine: str = "m7i.large",
+    billing: Billing = "busy",
+    prices: Path | str | None = None,
+) -> Run:
+    """Score predictions made elsewhere, without an agent, and report.
+
+    Args:
+        predictions: Files, or directories of `<id>.sql` files.
+        suite: The suite: `bird`, `spider`, `tpch`, or a YAML or JSONL file of questions.
+        data: The directory that holds its data.
+        engine: The engine that executes them.
+        question_ids: The questions; all of them for None.
+        databases: Only questions over these databases.
+        difficulties: Only questions of these difficulties.
+        sample: How many of the questions that remain are drawn; all of them for None.
+        sample_seed: The seed of that draw.
+        scale_factor: The scale factor of the suite's data; 0.01 for None, where it has any.
+        out: The run directory; one below `runs/`, named after what is scored, for None.
+        models: The `provider:name` whose prices each file's tokens are charged; one for all, or
+            one for each.
+        timeout_s: Seconds that one prediction may take.
+        gold_timeout_s: Seconds that gold may take.
+        max_rows: Rows of a result that are kept and judged.
+        warmups: Untimed executions of gold and of each right prediction, before timed ones.
+        repeats: Timed executions of these; with 0 there are no VES, R-VES, VES* and VCES.
+        workers: Processes that execute queries at the same time; for None one for each core, and
+            one alone where queries are timed.
+        machine: The machine whose price the engine's seconds are charged at.
+        billing: `busy` or `wall`.
+        prices: YAML file of prices that override the bundled ones.
+
+    Returns:
+        The trials with their metrics; `report.html` and CSV files are in its directory.
+
+    Raises:
+        BothendsError: If something does not exist, does not fit, or cannot be read or written.
+    """
+    from bothends.eval.predictions import read_predictions
+    from bothends.eval.scoring import score_experiment, score_predictions
+
+    sets = [read_predictions(Path(each)) for each in predictions]
+    experiment = score_experiment(
+        sets,
+        suite=suite,
+        engine=engine,
+        question_ids=_tuple(question_ids),
+        databases=_tuple(databases),
+        difficulties=_tuple(difficulties),
+        sample=sample,
+        sample_seed=sample_seed,
+        scale_factor=scale_factor,
+        data=Path(data),
+        priced_as=tuple(models),
+        timeout_s=timeout_s,
+        gold_timeout_s=gold_timeout_s,
+        max_rows=max_rows,
+        regimen=Regimen(warmups=warmups, repeats=repeats),
+        workers=workers,
+        machine=machine,
+        billing=billing,
+        prices=Path(prices) if prices else None,
+    )
+    directory = Path(out) if out else default_directory(experiment)
+    score_predictions(experiment, experiment.load_suite(), sets, directory)
+    return load_run(directory)
+
+
 def load_run(out: Path) -> Run:
     """Read a run directory, finished or not, and write its reports anew.
 
@@ -220,11 +328,24 @@ def load_run(out: Path) -> Run:
     Raises:
         RecordError: If it is none, or cannot be read.
     """
-    from bothends.eval.metrics import summarise
-    from bothends.eval.report import write_csv, write_html
     from bothends.eval.report.load import load_report
 
-    source = load_report(out)
+    return write_reports(load_report(out), out)
+
+
+def write_reports(source: ReportInput, out: Path) -> Run:
+    """Write the reports of a run that was read.
+
+    Args:
+        source: The run.
+        out: Its directory.
+
+    Raises:
+        RecordError: If they cannot be written.
+    """
+    from bothends.eval.metrics import summarise
+    from bothends.eval.report import write_csv, write_html
+
     write_html(source, out / "report.html")
     write_csv(source, out / "tables")
     return Run(
@@ -243,4 +364,9 @@ def default_directory(experiment: Experiment) -> Path:
     """Return a directory below `runs/` that the same experiment always gets."""
     digest = hashlib.sha256(experiment.model_dump_json().encode()).hexdigest()[:6]
     engine = experiment.engine.partition("://")[0]
-    return Path("runs") / f"{experiment.suite}-{engine}-sf{experiment.scale_factor:g}-{digest}"
+    scale = "" if experiment.scale_factor is None else f"-sf{experiment.scale_factor:g}"
+    return Path("runs") / f"{Path(experiment.suite).stem}-{engine}{scale}-{digest}"
+
+
+def _tuple(values: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if values is None else tuple(values)

@@ -3,14 +3,40 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bothends.cluster import cluster_app
+from bothends.options import (
+    BaseUrl,
+    Billing,
+    BillingOption,
+    Check,
+    Checker,
+    CheckOption,
+    Data,
+    Database,
+    Difficulty,
+    Engine,
+    Machine,
+    MaxRows,
+    MaxTurns,
+    ObservationChars,
+    Prices,
+    Question,
+    RunAnswerSql,
+    Sample,
+    SampleRows,
+    SampleSeed,
+    ScaleFactor,
+    Suite,
+    Timeout,
+    listed,
+    validated,
+)
+from bothends.score_command import score
 
 if TYPE_CHECKING:
     from bothends.api import Run
@@ -27,61 +53,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(cluster_app, name="cluster")
-
-
-class Check(StrEnum):
-    """What check_query does."""
-
-    llm = "llm"
-    explain = "explain"
-    both = "both"
-    off = "off"
-
-
-class Billing(StrEnum):
-    """Which of the engine's seconds are charged."""
-
-    busy = "busy"
-    wall = "wall"
-
-
-Engine = Annotated[
-    str,
-    typer.Option(
-        help="spark, postgres or sqlite, or a database of yours: postgres://user@host/database, "
-        "sqlite:///path/to/file.db, spark://host:port (a standalone cluster) or sc://host:port (a "
-        "Spark Connect server)."
-    ),
-]
-ScaleFactor = Annotated[float, typer.Option(help="Scale factor of the suite's data.")]
-Data = Annotated[
-    Path, typer.Option(help="Where the data is kept; the suite's data is generated if missing.")
-]
-Checker = Annotated[
-    str | None, typer.Option(help="Model inside check_query. Default: the controller's own.")
-]
-BaseUrl = Annotated[
-    str | None, typer.Option(help="Address of an OpenAI-compatible server, for openai:NAME.")
-]
-CheckOption = Annotated[Check, typer.Option(help="What check_query does.")]
-MaxTurns = Annotated[int, typer.Option(min=1, help="Turns after which an agent gives up.")]
-SampleRows = Annotated[int, typer.Option(min=0, max=20, help="Sample rows in get_schema.")]
-ObservationChars = Annotated[
-    int, typer.Option(min=2_000, help="Characters that one tool call shows the model at most.")
-]
-RunAnswerSql = Annotated[
-    bool, typer.Option("--run-answer-sql", help="Run SQL from a final answer without a tool call.")
-]
-Timeout = Annotated[float, typer.Option(help="Seconds that one query may take.")]
-MaxRows = Annotated[int, typer.Option(min=1, help="Rows of a result that are kept and judged.")]
-Machine = Annotated[
-    str,
-    typer.Option(help="Machine whose price the engine's seconds are charged at, or dollars/hour."),
-]
-BillingOption = Annotated[
-    Billing, typer.Option(help="busy: seconds the engine worked; wall: question to answer.")
-]
-Prices = Annotated[Path | None, typer.Option(help="YAML file of prices that override the bundled.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -109,12 +80,14 @@ def run(
     model: Annotated[
         list[str], typer.Option(help="provider:model, replay:FILE or scripted:NAME; repeatable.")
     ],
-    suite: Annotated[str, typer.Option(help="Suite of questions.")] = "tpch",
+    suite: Suite = "tpch",
     engine: Engine = "spark",
-    scale_factor: ScaleFactor = 0.01,
-    question: Annotated[
-        list[str] | None, typer.Option(help="Question ids, repeatable or 1,6,17. Default: all.")
-    ] = None,
+    scale_factor: ScaleFactor = None,
+    question: Question = None,
+    database: Database = None,
+    difficulty: Difficulty = None,
+    sample: Sample = None,
+    sample_seed: SampleSeed = 0,
     replicas: Annotated[int, typer.Option(min=1, help="Times each question is asked.")] = 1,
     data: Data = Path("data"),
     out: Annotated[
@@ -145,10 +118,14 @@ def run(
     from bothends.agent.recipe import Recipe
     from bothends.eval.experiment import Experiment, Regimen
 
-    experiment = _validated(
+    experiment = validated(
         lambda: Experiment(
             suite=suite,
-            question_ids=_ids(question),
+            question_ids=listed("question", question),
+            databases=listed("database", database),
+            difficulties=listed("difficulty", difficulty),
+            sample=sample,
+            sample_seed=sample_seed,
             engine=engine,
             scale_factor=scale_factor,
             data=data,
@@ -183,7 +160,7 @@ def ask(
     engine: Engine = "spark",
     suite: Annotated[str | None, typer.Option(help="Suite whose data is asked.")] = None,
     question: Annotated[str | None, typer.Option(help="Id of a question of the suite.")] = None,
-    scale_factor: ScaleFactor = 0.01,
+    scale_factor: ScaleFactor = None,
     data: Data = Path("data"),
     rows: Annotated[int, typer.Option(min=0, help="Rows to print.")] = 10,
     checker: Checker = None,
@@ -249,6 +226,9 @@ def demo(
     _run(demo_experiment(smallest=smallest), demo_directory(smallest=smallest))
 
 
+app.command()(score)
+
+
 @app.command()
 def report(
     directory: Annotated[Path, typer.Argument(help="The run directory.")],
@@ -284,47 +264,9 @@ def _run(
 
 
 def _show(directory: Path) -> Run:
-    from rich.console import Console
+    from bothends.show import show
 
-    from bothends.api import load_run
-    from bothends.eval.report import print_report
-    from bothends.eval.report.load import load_report
-
-    finished = load_run(directory)
-    console = Console()
-    print_report(load_report(directory), console)
-    console.print(f"\nReport: {finished.report}   CSV: {directory / 'tables'}", soft_wrap=True)
-    return finished
-
-
-def _ids(values: list[str] | None) -> tuple[str, ...] | None:
-    if not values:
-        return None
-    ids = tuple(part for value in values for item in value.split(",") if (part := item.strip()))
-    if not ids:
-        from bothends.infra.errors import UsageError
-
-        raise UsageError("--question names no question: give ids, such as 1,6")
-    return ids
-
-
-# Options that are spelt otherwise than the settings that they fill.
-_OPTIONS = {"timeout_s": "timeout", "models": "model", "question_ids": "question"}
-
-
-def _validated(make: Callable[[], Any]) -> Any:
-    """Make a pydantic model of arguments; what is wrong with them is one sentence."""
-    from pydantic import ValidationError
-
-    from bothends.infra.errors import UsageError
-
-    try:
-        return make()
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0])
-        option = _OPTIONS.get(name, name.replace("_", "-"))
-        raise UsageError(f"--{option}: {first['msg']}") from None
+    return show(directory)
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from bothends.eval.record import Trial
 from bothends.eval.store import Manifest
-from bothends.tools.text import as_cell
+from bothends.infra.text import as_cell
 
 __all__ = ["RunProgress"]
 

@@ -42,6 +42,17 @@ _WRITE_WORD: Final = re.compile(
     re.IGNORECASE,
 )
 
+# One SELECT in plain characters, without comments, brackets or backticks: no two readers can
+# divide it differently. Each alternative begins otherwise, so that matching takes linear time.
+_PLAIN: Final = re.compile(
+    r"\s*+(?:SELECT|WITH)\b"
+    r"(?:[^\x00-\x08\x0b\x0e-\x1f\x7f'\"`\[;/-]++|'(?:[^'\x00]|'')*+'|\"[^\"\x00]*+\"|-(?!-)|/(?!\*))*+"
+    r";?\s*+",
+    re.IGNORECASE,
+)
+_WORDS: Final = re.compile(r"\w+")
+_PLAIN_PARENTHESES: Final = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
@@ -69,6 +80,9 @@ def check_read_only(sql: str, dialect: str) -> Rejection | None:
     Returns:
         The rejection, or None if the statement is admitted.
     """
+    # Most of what is scored is as plain as that, and read ten times as fast.
+    if dialect == "sqlite" and _is_plain_query(sql):
+        return None
     import sqlglot
     from sqlglot.errors import ParseError, SqlglotError
 
@@ -96,6 +110,19 @@ def check_read_only(sql: str, dialect: str) -> Rejection | None:
         return Rejection("The statement is nested too deeply. Write a flatter query.")
     # After the last semicolon there may be a comment, which sqlglot keeps as a statement.
     return next((_check_tree(each, dialect) for each in parsed if each is not None), None)
+
+
+def _is_plain_query(sql: str) -> bool:
+    """Whether a SQLite statement is a query beyond doubt, by its characters and words alone."""
+    if sql.count("(") > _PLAIN_PARENTHESES or not _PLAIN.fullmatch(sql):
+        return False
+    # None of its words, were it in a string or a name, may be one that makes it anything else.
+    return not any(
+        _WRITE_WORD.fullmatch(word)
+        or denied_function(word, "sqlite")
+        or denied_relation(word, "sqlite")
+        for word in set(_WORDS.findall(sql))
+    )
 
 
 def _check_lexemes(lexemes: Sequence[Lexeme], dialect: str) -> Rejection | None:

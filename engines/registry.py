@@ -72,6 +72,11 @@ def open_engine(spec: str, dataset: Dataset | None = None, *, cores: int | None 
         )
     if not separator and dataset is None:
         raise UsageError(f"engine {name!r} needs data: give --suite or --data")
+    if dataset is not None and dataset.sqlite and not dataset.tables and name != "sqlite":
+        raise UsageError(
+            f"{dataset.name} is a SQLite file, which engine {name!r} cannot open: use --engine "
+            "sqlite, or bring it over to Parquet tables first"
+        )
     module, _, function = target.partition(":")
     opens = cast(_Open, attrgetter(function)(importlib.import_module(module)))
     return opens(address if separator else None, dataset, cores)

@@ -94,7 +94,7 @@ class SqliteEngine(Engine):
 
     @classmethod
     def open(cls, address: str | None, dataset: Dataset | None, cores: int | None) -> Self:
-        """Open a data set, loading it on first use, or the file at an address.
+        """Open a data set's own SQLite file, or one loaded on first use, or that at an address.
 
         Args:
             address: What follows `sqlite://`: a slash and the file's path.
@@ -118,7 +118,7 @@ class SqliteEngine(Engine):
         from bothends.engines.sqlite_load import load_sqlite
 
         data = f"{dataset.name} {dataset.digest}".strip()
-        return cls(load_sqlite(dataset), data, dataset.scale_factor)
+        return cls(dataset.sqlite or load_sqlite(dataset), data, dataset.scale_factor)
 
     def list_tables(self) -> tuple[str, ...]:
         """Return the names of the tables and views, sorted."""

@@ -17,7 +17,7 @@ from bothends.eval.experiment import Billing
 from bothends.eval.judging import gold_limits, unfit_gold, verdict_on
 from bothends.eval.record import Cost, StageCost, Verdict
 from bothends.eval.suites.base import Question
-from bothends.eval.suites.registry import load_suite
+from bothends.eval.suites.registry import SMALLEST_SCALE, load_suite
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import UnjudgedError, UsageError
 from bothends.infra.parquet import parquet_dataset
@@ -76,7 +76,7 @@ def answer_question(
     engine: str,
     suite: str | None,
     question_id: str | None,
-    scale_factor: float,
+    scale_factor: float | None,
     data: Path,
     checker: str | None,
     base_url: str | None,
@@ -97,7 +97,7 @@ def answer_question(
     from bothends.agent.models.base import Case
     from bothends.agent.models.registry import load_model
 
-    question = _question(text, suite, question_id)
+    question = _question(text, suite, question_id, data)
     prices = PriceBook.load(prices_file)
     priced_machine = prices.machine(machine)
     controller = load_model(model, prices=prices, base_url=base_url)
@@ -108,13 +108,13 @@ def answer_question(
             "--suite and --question"
         )
     phase("data")
-    dataset = _dataset(engine, suite, scale_factor, data)
+    dataset = _dataset(engine, suite, scale_factor, data, question.database)
     phase(f"starting {without_password(engine)}")
     with open_engine(engine, dataset) as opened:
         gold_sql = question.gold_sql(opened.name) if question.gold else None
         agent = Agent(opened, controller, checker=checking, recipe=recipe, limits=limits)
         phase(f"asking {controller.label}")
-        run = agent.run(Case(question.id, question.text, 0, gold_sql, opened.dialect))
+        run = agent.run(Case(question.id, question.prompt, 0, gold_sql, opened.dialect))
         verdict = unjudged = None
         try:
             verdict = _verdict(opened, run, gold_sql, limits)
@@ -153,23 +153,28 @@ def answer_question(
     )
 
 
-def _question(text: str | None, suite: str | None, question_id: str | None) -> Question:
+def _question(text: str | None, suite: str | None, question_id: str | None, data: Path) -> Question:
     if (text is None) == (question_id is None):
         raise UsageError("give a question in words, or a suite's with --suite and --question")
     if text is not None:
         # A text that is a suite's own question is that question.
-        known = load_suite(suite).questions if suite else ()
+        known = load_suite(suite, data).questions if suite else ()
         own = [question for question in known if question.text == text]
         return own[0] if own else Question(id="", text=text, gold={})
     if suite is None:
         raise UsageError("--question names a question of a suite: give --suite as well")
-    return load_suite(suite).select([str(question_id)])[0]
+    return load_suite(suite, data).select([str(question_id)])[0]
 
 
-def _dataset(engine: str, suite: str | None, scale_factor: float, data: Path) -> Dataset | None:
-    if suite is not None:
-        return load_suite(suite).dataset(scale_factor, data)
-    return None if "://" in engine else parquet_dataset(data)
+def _dataset(
+    engine: str, suite: str | None, scale_factor: float | None, data: Path, database: str
+) -> Dataset | None:
+    if suite is None:
+        return None if "://" in engine else parquet_dataset(data)
+    loaded = load_suite(suite, data)
+    if loaded.scaled and scale_factor is None:
+        scale_factor = SMALLEST_SCALE
+    return loaded.dataset(scale_factor, data, database=database)
 
 
 def _verdict(engine: Engine, run: AgentRun, gold_sql: str | None, limits: Limits) -> Verdict | None:

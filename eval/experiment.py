@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_serializer
+from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_validator
 
 from bothends.agent.recipe import Recipe
 from bothends.engines.registry import without_password
+from bothends.eval.suites.base import Question, Suite
+from bothends.eval.suites.registry import SMALLEST_SCALE, is_scaled, load_suite
+from bothends.infra.errors import UsageError
 
 __all__ = ["Billing", "Experiment", "Regimen"]
 
@@ -24,7 +27,7 @@ class Regimen(BaseModel):
         1, ge=0, description="Untimed executions of each query before the timed ones."
     )
     repeats: int = Field(
-        3, ge=1, description="Timed executions of each, gold and generated in turn."
+        3, ge=0, description="Timed executions of each, gold and generated in turn; 0: untimed."
     )
 
 
@@ -33,15 +36,35 @@ class Experiment(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    task: Literal["run", "score"] = Field(
+        "run", description="run: agents answer; score: predictions made elsewhere are judged."
+    )
     suite: str = Field(description="The suite's name.")
     question_ids: tuple[str, ...] | None = Field(
         None, description="The questions to ask; null for all of the suite."
     )
+    databases: tuple[str, ...] | None = Field(
+        None, description="Only questions over these databases; null for all."
+    )
+    difficulties: tuple[str, ...] | None = Field(
+        None, description="Only questions of these difficulties; null for all."
+    )
+    sample: int | None = Field(
+        None, ge=1, description="How many of the questions that remain are drawn; null for all."
+    )
+    sample_seed: int = Field(0, description="The seed of that draw.")
     engine: str = Field(description="The engine: a name or a URL.")
-    scale_factor: float = Field(0.01, gt=0, description="The data's scale factor.")
+    scale_factor: float | None = Field(
+        None, gt=0, description="The data's scale factor; null where the suite has none."
+    )
     data: Path = Field(Path("data"), description="The directory that holds the data.")
     models: tuple[str, ...] = Field(
-        min_length=1, description="The controllers, each `provider:model?option=value`."
+        min_length=1,
+        description="The controllers, each `provider:model?option=value`, or the predictions.",
+    )
+    digests: tuple[str, ...] = Field((), description="SHA-256 of each file of predictions.")
+    priced_as: tuple[str, ...] = Field(
+        (), description="The `provider:model` whose prices each file's tokens are charged."
     )
     checker: str | None = Field(
         None, description="The checker's model; null for the controller's own."
@@ -52,8 +75,12 @@ class Experiment(BaseModel):
     recipe: Recipe = Field(default_factory=Recipe, description="How the agent goes about it.")
     replicas: int = Field(1, ge=1, description="How often each question is asked of each model.")
     timeout_s: float = Field(300.0, gt=0, description="Seconds that one query may take.")
+    gold_timeout_s: float | None = Field(
+        None, gt=0, description="Seconds that gold may take, where these are others."
+    )
     max_rows: int = Field(100_000, ge=1, description="Rows of a result that are kept and judged.")
     regimen: Regimen = Field(default_factory=Regimen, description="How queries are timed.")
+    workers: int = Field(1, ge=1, description="Processes that execute queries at the same time.")
     machine: str = Field(
         "m7i.large",
         description="The machine whose price the engine's seconds are charged at: a name of the "
@@ -65,6 +92,49 @@ class Experiment(BaseModel):
     )
     prices: Path | None = Field(None, description="YAML file of prices that override the bundled.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _default_scale_factor(cls, values: Any) -> Any:
+        """Give a suite that has scale factors the smallest, where none is asked for."""
+        if isinstance(values, dict) and values.get("scale_factor") is None:
+            suite = values.get("suite")
+            if isinstance(suite, str) and _scaled(suite):
+                return {**values, "scale_factor": SMALLEST_SCALE}
+        return values
+
+    def load_suite(self) -> Suite:
+        """Return the suite, with its data directory.
+
+        Raises:
+            UsageError: If there is no such suite, or it has no scale factors and one is given.
+        """
+        suite = load_suite(self.suite, self.data)
+        if self.scale_factor is not None and not suite.scaled:
+            raise UsageError(f"suite {self.suite!r} has no scale factors: leave --scale-factor out")
+        return suite
+
+    def select(self, suite: Suite) -> tuple[Question, ...]:
+        """Return the questions that this experiment asks.
+
+        Raises:
+            UsageError: If the suite lacks what is asked for.
+        """
+        return suite.select(
+            self.question_ids,
+            databases=self.databases,
+            difficulties=self.difficulties,
+            sample=self.sample,
+            seed=self.sample_seed,
+        )
+
     @field_serializer("engine")
     def _recorded_engine(self, engine: str) -> str:
         return without_password(engine)
+
+
+def _scaled(suite: str) -> bool:
+    # A manifest stays readable where its suite's file is gone.
+    try:
+        return is_scaled(suite)
+    except UsageError:
+        return False

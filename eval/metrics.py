@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean, pstdev
 
 from bothends.agent.record import STAGES, Stage
+from bothends.eval.official import trial_em, trial_r_ves, trial_soft_f1
 from bothends.eval.record import ErrorClass, Status, Trial
 
 __all__ = [
@@ -19,10 +20,13 @@ __all__ = [
     "Summary",
     "counted",
     "cvq",
+    "em",
     "ex",
     "ex_exact",
     "ex_ordered",
     "ex_set",
+    "r_ves",
+    "soft_f1",
     "summarise",
     "vces",
     "ves",
@@ -60,10 +64,13 @@ class Summary:
         classes: How many of the counted results are wrong in which way.
         questions: How many questions they are of.
         replicas: How many repetitions there are at most.
-        ex: `ex` with its spread; so are the next seven.
+        ex: `ex` with its spread; so are the next ten.
         ex_exact: By `exact`.
         ex_ordered: By `ordered`.
         ex_set: By BIRD's own rule.
+        em: Exact match of the queries.
+        soft_f1: BIRD's Soft-F1.
+        r_ves: BIRD's R-VES.
         ves: Valid efficiency score.
         ves_star: The same end to end.
         vces: Per dollar.
@@ -90,6 +97,9 @@ class Summary:
     ex_exact: Estimate
     ex_ordered: Estimate
     ex_set: Estimate
+    em: Estimate
+    soft_f1: Estimate
+    r_ves: Estimate
     ves: Estimate
     ves_star: Estimate
     vces: Estimate
@@ -132,6 +142,21 @@ def ex_ordered(trials: Sequence[Trial]) -> float | None:
 def ex_set(trials: Sequence[Trial]) -> float | None:
     """EX by BIRD's own rule, equal sets of row tuples; None where one cannot be told."""
     return _mean(trials, _bird_set)
+
+
+def em(trials: Sequence[Trial]) -> float | None:
+    """Exact match: how many queries are gold's own, after sqlglot's reading of both."""
+    return _mean(trials, trial_em)
+
+
+def soft_f1(trials: Sequence[Trial]) -> float | None:
+    """BIRD's Soft-F1: the mean over the questions, 0 where a query did not execute."""
+    return _mean(trials, trial_soft_f1)
+
+
+def r_ves(trials: Sequence[Trial]) -> float | None:
+    """BIRD's R-VES: the mean of the square roots of the rewards, at most 1.118."""
+    return _mean(trials, trial_r_ves)
 
 
 def ves(trials: Sequence[Trial]) -> float | None:
@@ -188,6 +213,9 @@ def summarise(trials: Sequence[Trial]) -> Summary:
         ex_exact=_estimate(kept, _exact),
         ex_ordered=_estimate(kept, _ordered),
         ex_set=_estimate(kept, _bird_set),
+        em=_estimate(kept, trial_em),
+        soft_f1=_estimate(kept, trial_soft_f1),
+        r_ves=_estimate(kept, trial_r_ves),
         ves=_estimate(kept, _ves),
         ves_star=_estimate(kept, _ves_star),
         vces=_estimate(kept, _vces),
@@ -210,9 +238,13 @@ _Value = Callable[[Trial], float | None]
 
 
 def _known(trials: Sequence[Trial], value: _Value) -> list[float] | None:
-    values = [value(trial) for trial in trials]
-    known = [each for each in values if each is not None]
-    return known if known and len(known) == len(values) else None
+    known = []
+    for trial in trials:
+        each = value(trial)
+        if each is None:
+            return None
+        known.append(each)
+    return known or None
 
 
 def _mean(trials: Sequence[Trial], value: _Value) -> float | None:
@@ -263,7 +295,7 @@ def _ves(trial: Trial) -> float | None:
 def _ves_star(trial: Trial) -> float | None:
     if trial.verdict is None or not trial.verdict.focus:
         return 0.0
-    if trial.timing is None:
+    if trial.timing is None or trial.e2e_s is None:
         return None
     return trial.verdict.precision * trial.timing.gold_median_s / trial.e2e_s
 
@@ -279,7 +311,7 @@ def _cost(trial: Trial) -> float | None:
     return trial.cost.usd
 
 
-def _e2e_s(trial: Trial) -> float:
+def _e2e_s(trial: Trial) -> float | None:
     return trial.e2e_s
 
 

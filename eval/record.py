@@ -150,7 +150,15 @@ class Trial(_Record):
     columns: tuple[str, ...] = Field((), description="The result's column names.")
     verdict: Verdict | None = Field(None, description="Right or wrong; null if not executed.")
     timing: Timing | None = Field(None, description="Engine timings; null if not executed.")
-    e2e_s: float = Field(description="T_e2e, in seconds.")
+    exact_match: bool | None = Field(
+        None, description="The same query as gold, after sqlglot's reading; null if not looked at."
+    )
+    soft_f1: float | None = Field(
+        None, description="BIRD's Soft-F1 of the result; null if not executed or not looked at."
+    )
+    e2e_s: float | None = Field(
+        description="T_e2e, in seconds; null where a prediction made elsewhere does not tell."
+    )
     overhead_s: float = Field(description="T_e2e minus the stages: the harness's own seconds.")
     stages: dict[Stage, StageCost] = Field(description="Seconds, tokens and dollars by stage.")
     usage: Usage | None = Field(description="All tokens; null where any call did not report them.")

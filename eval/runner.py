@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from bothends.engines import Engine, Limits, open_engine
-from bothends.engines.registry import without_password
+from bothends.engines import Engine, Limits
 from bothends.eval.cost import describe_pricing
 from bothends.eval.experiment import Experiment
+from bothends.eval.grounds import Grounds, fingerprint_digest, question_terms
 from bothends.eval.record import Trial, TrialKey
-from bothends.eval.store import Manifest, ModelTerms, QuestionTerms, RunDirectory
+from bothends.eval.store import Manifest, ModelTerms, RunDirectory
 from bothends.eval.suites.base import Question
-from bothends.eval.suites.registry import load_suite
 from bothends.infra.errors import RefusedError, UsageError
 from bothends.infra.prices import PriceBook
 from bothends.infra.system import describe_hardware, package_versions
@@ -98,8 +96,8 @@ def run_experiment(
     from bothends.agent.models.registry import load_model
 
     watcher = watcher or Silent()
-    suite = load_suite(experiment.suite)
-    questions = suite.select(experiment.question_ids)
+    suite = experiment.load_suite()
+    questions = experiment.select(suite)
     prices = PriceBook.load(experiment.prices)
     machine = prices.machine(experiment.machine)
 
@@ -117,11 +115,10 @@ def run_experiment(
         trials = directory.trials()
         watcher.begin(directory.manifest, trials, len(trials))
         return directory
-    watcher.phase(f"data: {suite.name} at scale factor {experiment.scale_factor:g}")
-    dataset = suite.dataset(experiment.scale_factor, experiment.data)
-    watcher.phase(f"engine: starting {without_password(experiment.engine)}")
-    with open_engine(experiment.engine, dataset) as engine:
-        fingerprint = asdict(engine.fingerprint())
+    with Grounds(experiment, suite, questions, watcher.phase) as grounds:
+        engine = grounds.at(questions[0].database)
+        ground = asdict(engine.fingerprint())
+        databases = grounds.digests if len(grounds.digests) > 1 else {}
         manifest = Manifest(
             name=out.resolve().name,
             created_at=_now(),
@@ -136,17 +133,10 @@ def run_experiment(
                 )
                 for model in models
             ),
-            questions=tuple(
-                QuestionTerms(
-                    id=question.id,
-                    title=question.title,
-                    text=question.text,
-                    gold_sql=question.gold_sql(engine.name),
-                )
-                for question in questions
-            ),
-            fingerprint=_digest(fingerprint),
-            engine=fingerprint,
+            questions=question_terms(questions, engine.name),
+            fingerprint=fingerprint_digest(ground, databases),
+            engine=ground,
+            databases=databases,
             machine=machine.describe(),
             prices=prices.snapshot([model.pricing for model in models], [machine]),
             versions=package_versions(),
@@ -164,7 +154,19 @@ def run_experiment(
                 trial.model.chat(trial.case)
             if todo:
                 recorder = _recorder(record, models[0], experiment, engine.name, served_by)
-                _run(todo, experiment, engine, checker, directory, prices, recorder, watcher)
+                with recorder as handler_for:
+                    for database, part in groupby(todo, lambda trial: trial.question.database):
+                        engine = grounds.at(database)
+                        _run(
+                            tuple(part),
+                            experiment,
+                            engine,
+                            checker,
+                            directory,
+                            prices,
+                            handler_for,
+                            watcher,
+                        )
     return directory
 
 
@@ -175,7 +177,7 @@ def _run(
     checker: Model | None,
     directory: RunDirectory,
     prices: PriceBook,
-    recorder: contextlib.AbstractContextManager[HandlerFor],
+    handler_for: HandlerFor,
     watcher: Watcher,
 ) -> None:
     from bothends.agent.agent import Agent
@@ -198,29 +200,28 @@ def _run(
         )
         for planned in todo
     }
-    with recorder as handler_for:
-        for planned in todo:
-            key, case = planned.key, planned.case
-            watcher.phase(f"question {key.question_id}: {planned.model.label}")
-            gold = golds.outcome(planned.question)
-            agent = agents[planned.model.spec]
-            try:
-                trial = run_trial(
-                    key,
-                    case,
-                    gold,
-                    agent,
-                    terms,
-                    handler_for(case),
-                    gold_nondeterministic=golds.nondeterministic(planned.question),
-                )
-            except RefusedError as error:
-                raise RefusedError(
-                    f"{planned.model.label}: {error}. What was measured is in {directory.path}; "
-                    "the same command goes on from there"
-                ) from error
-            directory.append(trial)
-            watcher.trial(trial)
+    for planned in todo:
+        key, case = planned.key, planned.case
+        watcher.phase(f"question {key.question_id}: {planned.model.label}")
+        gold = golds.outcome(planned.question)
+        agent = agents[planned.model.spec]
+        try:
+            trial = run_trial(
+                key,
+                case,
+                gold,
+                agent,
+                terms,
+                handler_for(case),
+                gold_nondeterministic=golds.nondeterministic(planned.question),
+            )
+        except RefusedError as error:
+            raise RefusedError(
+                f"{planned.model.label}: {error}. What was measured is in {directory.path}; "
+                "the same command goes on from there"
+            ) from error
+        directory.append(trial)
+        watcher.trial(trial)
 
 
 def _plan(
@@ -243,12 +244,18 @@ def _plan(
             ),
             question,
             Case(
-                question.id, question.text, replica, question.gold_sql(engine.name), engine.dialect
+                question.id,
+                question.prompt,
+                replica,
+                question.gold_sql(engine.name),
+                engine.dialect,
             ),
             model,
         )
+        for database in dict.fromkeys(question.database for question in questions)
         for replica in range(experiment.replicas)
         for question in questions
+        if question.database == database
         for model in models
     ]
 
@@ -279,11 +286,6 @@ def _check_labels(models: Sequence[Model]) -> None:
     twice = [label for label, n in Counter(model.label for model in models).items() if n > 1]
     if twice:
         raise UsageError(f"two models are called {twice[0]!r}: tell them apart with ?label=NAME")
-
-
-def _digest(value: dict[str, Any]) -> str:
-    text = json.dumps(value, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _now() -> str:

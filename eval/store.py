@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,6 +43,9 @@ class QuestionTerms(_Terms):
     title: str = Field(description="A few words for tables.")
     text: str = Field(description="The question's text.")
     gold_sql: str = Field(description="Its gold on this run's engine.")
+    database: str = Field("", description="The database it is asked of, where there are several.")
+    difficulty: str = Field("", description="How hard its suite says it is.")
+    evidence: str = Field("", description="What the agent was told besides the question.")
 
 
 class Manifest(_Terms):
@@ -54,8 +57,13 @@ class Manifest(_Terms):
     experiment: Experiment = Field(description="The resolved configuration.")
     models: tuple[ModelTerms, ...] = Field(description="The controllers.")
     questions: tuple[QuestionTerms, ...] = Field(description="The questions that are asked.")
-    fingerprint: str = Field(description="Digest of the engine's fingerprint.")
-    engine: dict[str, Any] = Field(description="The engine's fingerprint.")
+    fingerprint: str = Field(description="Digest of the engine's fingerprint and the databases.")
+    engine: dict[str, Any] = Field(
+        description="The engine's fingerprint, over the first database where there are several."
+    )
+    databases: dict[str, str] = Field(
+        default_factory=dict, description="Digest of each database, where there are several."
+    )
     machine: str = Field(description="The machine that the engine is priced as, with its price.")
     prices: dict[str, Any] = Field(description="The price snapshot.")
     versions: dict[str, str] = Field(description="Versions of the packages that bear on results.")
@@ -102,7 +110,7 @@ class RunDirectory:
             RecordError: If the directory holds another run; the message says what differs.
         """
         if (self.path / "manifest.json").exists():
-            self._check_same(self.manifest, manifest)
+            self.check(manifest)
         else:
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
@@ -135,6 +143,38 @@ class RunDirectory:
                     "directory with --out"
                 ) from None
             yield
+
+    def check(self, manifest: Manifest) -> None:
+        """Check that the directory holds no run, or this one.
+
+        Raises:
+            RecordError: If it holds another; the message says what differs.
+        """
+        if (self.path / "manifest.json").exists():
+            self._check_same(self.manifest, manifest)
+
+    def write(self, manifest: Manifest, golds: Iterable[Gold], trials: Iterable[Trial]) -> None:
+        """Write a whole run at once, in place of what was there of it.
+
+        Raises:
+            RecordError: If it cannot be written.
+        """
+        contents = {
+            "gold.jsonl": "".join(gold.model_dump_json() + "\n" for gold in golds),
+            "trials.jsonl": "".join(trial.model_dump_json() + "\n" for trial in trials),
+            "manifest.json": manifest.model_dump_json(indent=2) + "\n",
+        }
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            for name, content in contents.items():
+                with (self.path / f"{name}.tmp").open("w", encoding="utf-8") as stream:
+                    stream.write(content)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+            for name in contents:
+                (self.path / f"{name}.tmp").replace(self.path / name)
+        except OSError as error:
+            raise RecordError(f"{self.path} cannot be written: {error.strerror}") from None
 
     def append(self, record: Trial | Gold) -> None:
         """Append a record as one line and flush it to disk.

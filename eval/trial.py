@@ -23,7 +23,7 @@ from bothends.eval.timing import measure
 from bothends.infra.errors import UnjudgedError
 from bothends.infra.prices import Machine, PriceBook
 from bothends.infra.system import bothends_version
-from bothends.tools import as_cell
+from bothends.infra.text import as_cell
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import BaseCallbackHandler

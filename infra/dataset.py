@@ -1,4 +1,4 @@
-"""A data set on disk: Parquet tables with their keys, at one scale factor."""
+"""A data set on disk: Parquet tables with their keys, at one scale factor, or a SQLite file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Parquet files that an engine can open or load.
+    """Parquet files, or a SQLite file, that an engine can open or load.
 
     Attributes:
         name: What the data is, such as `tpch`.
@@ -29,6 +29,8 @@ class Dataset:
         primary_keys: The key columns of each table that has them, by table name.
         foreign_keys: The foreign keys of each table that has them, by table name.
         digest: A short hash of names, sizes and row counts: same digest, same data.
+        sqlite: The SQLite file that it came from, which engine `sqlite` opens as it is; None where
+            it did not.
     """
 
     name: str
@@ -38,3 +40,4 @@ class Dataset:
     primary_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     foreign_keys: Mapping[str, tuple[ForeignKey, ...]] = field(default_factory=dict)
     digest: str = ""
+    sqlite: Path | None = None

@@ -7,7 +7,7 @@ import os
 import platform
 from pathlib import Path
 
-__all__ = ["bothends_version", "describe_hardware", "package_versions"]
+__all__ = ["bothends_version", "describe_hardware", "package_versions", "usable_cores"]
 
 _PACKAGES = (
     "bothends",
@@ -53,6 +53,13 @@ def describe_hardware() -> str:
         )
         if part
     )
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _processor() -> str:

@@ -1,4 +1,4 @@
-"""What tests of every folder share: TPC-H data, kept between runs, and one Spark cluster."""
+"""What tests of every folder share: data that is made once, one Spark cluster, and BIRD."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ from bothends.engines.spark_cluster import cluster_state
 from bothends.engines.spark_cluster_keeper import ClusterState
 from bothends.infra import tpch
 from bothends.infra.dataset import Dataset
+
+
+@pytest.fixture(scope="session")
+def bird() -> Path:
+    """BIRD's directory: that of the dev.json that $BOTHENDS_BIRD_DEV names, or one beside ours."""
+    named = os.environ.get("BOTHENDS_BIRD_DEV")
+    path = Path(named) if named else Path(__file__).parents[2] / "shared" / "bird" / "dev.json"
+    if not path.exists():
+        pytest.skip("BIRD is not here: BOTHENDS_BIRD_DEV does not name its dev.json")
+    return path if path.is_dir() else path.parent
 
 
 @pytest.fixture(scope="session")

@@ -5,17 +5,11 @@ from __future__ import annotations
 from itertools import accumulate, takewhile
 
 from bothends.engines import Outcome
+from bothends.infra.text import CELL_CHARACTERS, as_cell
 
 __all__ = ["as_cell", "counted", "cut", "rows_as_text"]
 
-_CELL_CHARACTERS = 100
 _NOTE_CHARACTERS = 80
-
-
-def as_cell(value: object) -> str:
-    """Return a value as one line of at most 100 characters; NULL for None."""
-    text = "NULL" if value is None else " ".join(str(value).split())
-    return text if len(text) <= _CELL_CHARACTERS else text[: _CELL_CHARACTERS - 1] + "…"
 
 
 def counted(number: int, what: str) -> str:
@@ -61,4 +55,4 @@ def rows_as_text(outcome: Outcome, limit: int, characters: int) -> str:
 
 
 def _as_header(name: str) -> str:
-    return name if len(name) <= _CELL_CHARACTERS else as_cell(name)
+    return name if len(name) <= CELL_CHARACTERS else as_cell(name)

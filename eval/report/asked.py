@@ -11,7 +11,7 @@ from rich.text import Text
 from bothends.agent.record import STAGES, Usage
 from bothends.eval.ask import Answer
 from bothends.eval.report.format import DASH, dollars
-from bothends.tools import as_cell
+from bothends.infra.text import as_cell
 
 __all__ = ["print_answer"]
 

@@ -102,6 +102,7 @@ def _flat(trial: Trial) -> dict[str, Value]:
         **_fields(trial, "model_label", "model_kind", "status", "error"),
         "valid": None if trial.verdict is None else trial.verdict.focus,
         **_fields(trial.verdict, *VERDICT),
+        **_fields(trial, "exact_match", "soft_f1"),
         **_fields(trial.timing, "gold_median_s", "generated_median_s"),
         "e2e_s": trial.e2e_s,
     }

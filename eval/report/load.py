@@ -30,7 +30,9 @@ def load_report(path: Path) -> ReportInput:
         engine=f"{manifest.engine['engine']} {manifest.engine['version']}",
         scale_factor=manifest.engine["scale_factor"],
         models=manifest.models,
-        recipe=f"{experiment.recipe.name}, check {experiment.recipe.check}",
+        recipe="none, predictions made elsewhere"
+        if experiment.task == "score"
+        else f"{experiment.recipe.name}, check {experiment.recipe.check}",
         replicas=experiment.replicas,
         billing=experiment.billing,
         machine=manifest.machine,
@@ -46,6 +48,8 @@ def load_report(path: Path) -> ReportInput:
 
 
 def _in_words(regimen: Regimen) -> str:
+    if not regimen.repeats:
+        return "queries were not timed"
     warmups = f"{regimen.warmups} warm-up{'' if regimen.warmups == 1 else 's'}"
     return f"{warmups}, then gold and generated in turn, median of {regimen.repeats}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from bothends.eval.metrics import Summary, counted, summarise
 from bothends.eval.record import Trial
@@ -13,7 +14,7 @@ from bothends.eval.store import ModelTerms, QuestionTerms
 __all__ = ["Group", "ReportInput", "contenders", "groups"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class ReportInput:
     """Everything a report shows, read from one run directory.
 
@@ -55,6 +56,11 @@ class ReportInput:
     trials: Sequence[Trial]
     versions: Mapping[str, str] = field(default_factory=dict)
 
+    @cached_property
+    def by_model(self) -> tuple[Group, ...]:
+        """All of the run's trials by model."""
+        return _grouped(self, self.trials)
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -80,9 +86,13 @@ def groups(source: ReportInput, trials: Iterable[Trial] | None = None) -> tuple[
 
     Every model of the manifest has a group, in the manifest's order, if an empty one.
     """
+    return source.by_model if trials is None else _grouped(source, trials)
+
+
+def _grouped(source: ReportInput, trials: Iterable[Trial]) -> tuple[Group, ...]:
     labels = Counter(model.label for model in source.models)
     of_model = defaultdict(list)
-    for trial in source.trials if trials is None else trials:
+    for trial in trials:
         of_model[trial.key.model].append(trial)
     return tuple(
         Group(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from bothends.agent.record import STAGES
 from bothends.eval.metrics import Estimate
+from bothends.eval.report.breakdown import by_database, by_difficulty, official
 from bothends.eval.report.outcomes import models, outcomes
 from bothends.eval.report.source import Group, ReportInput, contenders, groups
 from bothends.eval.report.table import MODEL, Basis, Cell, Column, Table, marked, name_cell
@@ -39,17 +41,24 @@ _CVQ = Column(
 )
 
 
+@lru_cache(maxsize=1)
 def tables(source: ReportInput) -> tuple[Table, ...]:
-    """Return every table, in reading order."""
-    builders: tuple[Callable[[ReportInput], Table], ...] = (
+    """Return every table that has something to say, in reading order.
+
+    The last report's are kept, since each way of showing it asks for them.
+    """
+    builders: tuple[Callable[[ReportInput], Table | None], ...] = (
         by_model,
+        official,
+        by_difficulty,
+        by_database,
         efficiency,
         cost,
         by_question,
         outcomes,
         models,
     )
-    return tuple(build(source) for build in builders)
+    return tuple(table for build in builders if (table := build(source)) is not None)
 
 
 def by_model(source: ReportInput) -> Table:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import UsageError
 
 __all__ = ["Question", "Suite"]
+
+_NAMED: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,56 +23,146 @@ class Question:
 
     Attributes:
         id: Unique in its suite.
-        text: The question as the agent is asked it.
+        text: The question in words.
         gold: Gold SQL by engine name; the key `default` serves every engine not named.
         title: A few words for tables.
+        database: Which of the suite's databases it is asked of; empty where there is only one.
+        difficulty: How hard its suite says it is; empty where it does not say.
+        evidence: What a reader must know besides the schema, such as what a code stands for.
     """
 
     id: str
     text: str
     gold: Mapping[str, str] = field(repr=False)
     title: str = ""
+    database: str = ""
+    difficulty: str = ""
+    evidence: str = ""
+
+    @property
+    def prompt(self) -> str:
+        """The question as an agent is asked it: its text, and its evidence in a line below."""
+        return f"{self.text}\nEvidence: {self.evidence}" if self.evidence else self.text
 
     def gold_sql(self, engine: str) -> str:
-        """Return the gold SQL for an engine, by its name."""
-        return self.gold.get(engine, self.gold["default"])
+        """Return the gold SQL for an engine, by its name.
+
+        Raises:
+            UsageError: If it has none that the engine could run.
+        """
+        sql = self.gold.get(engine, self.gold.get("default"))
+        if sql is None:
+            raise UsageError(
+                f"question {self.id!r} has no gold SQL for engine {engine!r}, only for "
+                f"{', '.join(sorted(self.gold)) or 'none'}"
+            )
+        return sql
 
 
 class Suite(ABC):
-    """A set of questions over one data set.
+    """A set of questions over one data set or several.
 
     Attributes:
-        name: The suite's registered name.
+        name: The suite's registered name, or a file's.
+        scaled: Whether its data comes at scale factors.
     """
 
-    name: ClassVar[str]
+    name: str
+    scaled: ClassVar[bool] = True
+
+    def __init__(self, data: Path | None = None) -> None:
+        """Take the directory that holds the data; nothing is read yet.
+
+        Args:
+            data: The directory. A suite whose questions lie with its data needs it.
+        """
+        self.data = data
 
     @property
     @abstractmethod
     def questions(self) -> tuple[Question, ...]:
-        """Every question, in the suite's own order."""
+        """Every question, in the suite's own order.
+
+        Raises:
+            BothendsError: If they cannot be read.
+        """
 
     @abstractmethod
-    def dataset(self, scale_factor: float, root: Path, *, generate: bool = True) -> Dataset:
+    def dataset(
+        self, scale_factor: float | None, root: Path, *, database: str = "", generate: bool = True
+    ) -> Dataset:
         """Return the data at a scale factor, generating it below `root` where it is missing.
+
+        Args:
+            scale_factor: The scale factor; None where the suite has none.
+            root: The directory that holds the data.
+            database: Which database; empty where there is only one.
+            generate: Whether missing data may be generated, where that can be done.
 
         Raises:
             DataError: If it is missing and must not be generated, or is not of that scale.
         """
 
-    def select(self, ids: Sequence[str] | None) -> tuple[Question, ...]:
-        """Return the questions with these ids in the suite's order, or all of them for None.
+    def select(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        databases: Sequence[str] | None = None,
+        difficulties: Sequence[str] | None = None,
+        sample: int | None = None,
+        seed: int = 0,
+    ) -> tuple[Question, ...]:
+        """Return the questions that meet every condition, in the suite's order.
+
+        Args:
+            ids: Their ids; None for all.
+            databases: Their databases; None for all.
+            difficulties: Their difficulties; None for all.
+            sample: How many of these to draw at random; None, or a number that is not reached,
+                for all of them.
+            seed: What the draw hangs on besides the ids: the same seed draws the same questions,
+                and a smaller sample is part of a larger one.
 
         Raises:
-            UsageError: If an id is not in the suite; the message names those that are.
+            UsageError: If the suite has no such id, database or difficulty (the message names
+                those it has), or no question is left.
         """
-        if ids is None:
-            return self.questions
-        known = {question.id for question in self.questions}
-        unknown = [wanted for wanted in ids if wanted not in known]
-        if unknown:
-            raise UsageError(
-                f"suite {self.name!r} has no question {', '.join(map(repr, unknown))}; "
-                f"its questions are: {', '.join(question.id for question in self.questions)}"
+        chosen = self.questions
+        for noun, wanted, values in (
+            ("question", ids, [question.id for question in chosen]),
+            ("database", databases, [question.database for question in chosen]),
+            ("difficulty", difficulties, [question.difficulty for question in chosen]),
+        ):
+            if wanted is not None:
+                self._check_known(noun, wanted, values)
+        chosen = tuple(
+            question
+            for question in chosen
+            if (ids is None or question.id in set(ids))
+            and (databases is None or question.database in set(databases))
+            and (difficulties is None or question.difficulty in set(difficulties))
+        )
+        if not chosen:
+            raise UsageError(f"suite {self.name!r} has no question that meets all conditions")
+        if sample is not None and sample < len(chosen):
+            drawn = set(
+                sorted((_lot(question.id, seed), question.id) for question in chosen)[:sample]
             )
-        return tuple(question for question in self.questions if question.id in set(ids))
+            chosen = tuple(q for q in chosen if (_lot(q.id, seed), q.id) in drawn)
+        return chosen
+
+    def _check_known(self, noun: str, wanted: Iterable[str], values: Iterable[str]) -> None:
+        known = list(dict.fromkeys(value for value in values if value))
+        unknown = [each for each in wanted if each not in known]
+        if not unknown:
+            return
+        plural = "difficulties" if noun == "difficulty" else f"{noun}s"
+        named = ", ".join(known[:_NAMED]) + (", ..." if len(known) > _NAMED else "")
+        raise UsageError(
+            f"suite {self.name!r} has no {noun} {', '.join(map(repr, unknown))}; "
+            + (f"its {plural} are: {named}" if known else f"it does not name {plural}")
+        )
+
+
+def _lot(question_id: str, seed: int) -> str:
+    return hashlib.sha256(f"{seed}:{question_id}".encode()).hexdigest()

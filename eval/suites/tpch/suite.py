@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
 
 import yaml
 
 from bothends.eval.suites.base import Question, Suite
 from bothends.infra.dataset import Dataset
+from bothends.infra.errors import UsageError
 from bothends.infra.tpch import tpch_dataset
 
 __all__ = ["TpchSuite"]
@@ -26,7 +26,7 @@ __all__ = ["TpchSuite"]
 class TpchSuite(Suite):
     """The 22 TPC-H queries as questions; their ids are `1` to `22`."""
 
-    name: ClassVar[str] = "tpch"
+    name = "tpch"
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
@@ -43,12 +43,18 @@ class TpchSuite(Suite):
             for number, entry in entries.items()
         )
 
-    def dataset(self, scale_factor: float, root: Path, *, generate: bool = True) -> Dataset:
+    def dataset(
+        self, scale_factor: float | None, root: Path, *, database: str = "", generate: bool = True
+    ) -> Dataset:
         """Return the TPC-H data at a scale factor, generating it below `root` where it is missing.
 
         Raises:
+            UsageError: If there is no scale factor.
             DataError: If it is missing and must not be generated, or is not of that scale.
         """
+        del database
+        if scale_factor is None:
+            raise UsageError("suite 'tpch' needs a scale factor")
         return tpch_dataset(scale_factor, root, generate=generate)
 
 

@@ -1,0 +1,149 @@
+"""Options that several commands share, and how what they were given is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = [
+    "BaseUrl",
+    "Billing",
+    "BillingOption",
+    "Check",
+    "CheckOption",
+    "Checker",
+    "Data",
+    "Database",
+    "Difficulty",
+    "Engine",
+    "Machine",
+    "MaxRows",
+    "MaxTurns",
+    "ObservationChars",
+    "Prices",
+    "Question",
+    "RunAnswerSql",
+    "Sample",
+    "SampleRows",
+    "SampleSeed",
+    "ScaleFactor",
+    "Suite",
+    "Timeout",
+    "listed",
+    "validated",
+]
+
+
+class Check(StrEnum):
+    """What check_query does."""
+
+    llm = "llm"
+    explain = "explain"
+    both = "both"
+    off = "off"
+
+
+class Billing(StrEnum):
+    """Which of the engine's seconds are charged."""
+
+    busy = "busy"
+    wall = "wall"
+
+
+Engine = Annotated[
+    str,
+    typer.Option(
+        help="spark, postgres or sqlite, or a database of yours: postgres://user@host/database, "
+        "sqlite:///path/to/file.db, spark://host:port (a standalone cluster) or sc://host:port (a "
+        "Spark Connect server)."
+    ),
+]
+Suite = Annotated[
+    str, typer.Option(help="tpch, bird, spider, or a .yaml or .jsonl file of questions.")
+]
+Question = Annotated[
+    list[str] | None, typer.Option(help="Question ids, repeatable or 1,6,17. Default: all.")
+]
+Database = Annotated[
+    list[str] | None, typer.Option(help="Only questions over this database; repeatable or a,b.")
+]
+Difficulty = Annotated[
+    list[str] | None, typer.Option(help="Only questions this difficult; repeatable or a,b.")
+]
+Sample = Annotated[
+    int | None, typer.Option(min=1, help="Draw so many of these questions. Default: all.")
+]
+SampleSeed = Annotated[int, typer.Option(help="The draw's seed: the same draws the same.")]
+ScaleFactor = Annotated[
+    float | None,
+    typer.Option(help="Scale factor of the suite's data. Default: 0.01, where it has any."),
+]
+Data = Annotated[
+    Path, typer.Option(help="Where the data is kept; the suite's data is generated if missing.")
+]
+Checker = Annotated[
+    str | None, typer.Option(help="Model inside check_query. Default: the controller's own.")
+]
+BaseUrl = Annotated[
+    str | None, typer.Option(help="Address of an OpenAI-compatible server, for openai:NAME.")
+]
+CheckOption = Annotated[Check, typer.Option(help="What check_query does.")]
+MaxTurns = Annotated[int, typer.Option(min=1, help="Turns after which an agent gives up.")]
+SampleRows = Annotated[int, typer.Option(min=0, max=20, help="Sample rows in get_schema.")]
+ObservationChars = Annotated[
+    int, typer.Option(min=2_000, help="Characters that one tool call shows the model at most.")
+]
+RunAnswerSql = Annotated[
+    bool, typer.Option("--run-answer-sql", help="Run SQL from a final answer without a tool call.")
+]
+Timeout = Annotated[float, typer.Option(help="Seconds that one query may take.")]
+MaxRows = Annotated[int, typer.Option(min=1, help="Rows of a result that are kept and judged.")]
+Machine = Annotated[
+    str,
+    typer.Option(help="Machine whose price the engine's seconds are charged at, or dollars/hour."),
+]
+BillingOption = Annotated[
+    Billing, typer.Option(help="busy: seconds the engine worked; wall: question to answer.")
+]
+Prices = Annotated[Path | None, typer.Option(help="YAML file of prices that override the bundled.")]
+
+
+def listed(option: str, values: list[str] | None) -> tuple[str, ...] | None:
+    """Return what a repeatable option names, commas being as good as repeating it."""
+    if not values:
+        return None
+    named = tuple(part for value in values for item in value.split(",") if (part := item.strip()))
+    if not named:
+        from bothends.infra.errors import UsageError
+
+        raise UsageError(f"--{option} names nothing: give ids or names, such as a,b")
+    return named
+
+
+# Options that are spelt otherwise than the settings that they fill.
+_OPTIONS = {
+    "timeout_s": "timeout",
+    "models": "model",
+    "question_ids": "question",
+    "databases": "database",
+    "difficulties": "difficulty",
+}
+
+
+def validated(make: Callable[[], Any]) -> Any:
+    """Make a pydantic model of arguments; what is wrong with them is one sentence."""
+    from pydantic import ValidationError
+
+    from bothends.infra.errors import UsageError
+
+    try:
+        return make()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        option = _OPTIONS.get(name, name.replace("_", "-"))
+        raise UsageError(f"--{option}: {first['msg']}") from None

@@ -1,0 +1,130 @@
+"""What a run's queries run on: an engine over each of the suite's databases, and its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from bothends.engines import Engine, open_engine
+from bothends.engines.registry import without_password
+from bothends.eval.experiment import Experiment
+from bothends.eval.store import QuestionTerms
+from bothends.eval.suites.base import Question, Suite
+from bothends.infra.dataset import Dataset
+from bothends.infra.errors import UsageError
+
+__all__ = ["Grounds", "fingerprint_digest", "question_terms"]
+
+
+class Grounds:
+    """The engine over one of the databases that questions are asked of, at a time.
+
+    A context manager; the engine is closed with it.
+
+    Args:
+        experiment: What is run.
+        suite: Its suite.
+        questions: The questions.
+        phase: Who is told what is about to be done.
+
+    Raises:
+        UsageError: If there are several databases and the engine's address names one.
+        DataError: If one is missing.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        suite: Suite,
+        questions: Sequence[Question],
+        phase: Callable[[str], None],
+    ) -> None:
+        self._experiment = experiment
+        self._phase = phase
+        self._datasets: dict[str, Dataset] = {}
+        self._open: tuple[str, Engine] | None = None
+        for database in dict.fromkeys(question.database for question in questions):
+            phase(f"data: {database or _scale(suite.name, experiment.scale_factor)}")
+            self._datasets[database] = suite.dataset(
+                experiment.scale_factor, experiment.data, database=database
+            )
+        if len(self._datasets) > 1 and "://" in experiment.engine:
+            raise UsageError(
+                f"suite {suite.name!r} asks of {len(self._datasets)} databases, and "
+                f"{without_password(experiment.engine)} is one: name the engine alone, or choose "
+                "one with --database"
+            )
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digest of each database."""
+        return {database: dataset.digest for database, dataset in self._datasets.items()}
+
+    def at(self, database: str) -> Engine:
+        """Return the engine over a database; the one over the database before is closed."""
+        if self._open is None or self._open[0] != database:
+            self._close()
+            over = f" over {database}" if database else ""
+            self._phase(f"engine: starting {without_password(self._experiment.engine)}{over}")
+            self._open = (
+                database,
+                open_engine(self._experiment.engine, self._datasets[database]),
+            )
+        return self._open[1]
+
+    def _close(self) -> None:
+        if self._open is not None:
+            self._open[1].close()
+            self._open = None
+
+    def __enter__(self) -> Self:
+        """Return the grounds themselves."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the engine."""
+        self._close()
+
+
+def _scale(suite: str, scale_factor: float | None) -> str:
+    return suite if scale_factor is None else f"{suite} at scale factor {scale_factor:g}"
+
+
+def question_terms(questions: Sequence[Question], engine: str) -> tuple[QuestionTerms, ...]:
+    """Return what a manifest says of questions, with their gold on an engine.
+
+    Raises:
+        UsageError: If one has no gold for it.
+    """
+    return tuple(
+        QuestionTerms(
+            id=question.id,
+            title=question.title,
+            text=question.text,
+            gold_sql=question.gold_sql(engine),
+            database=question.database,
+            difficulty=question.difficulty,
+            evidence=question.evidence,
+        )
+        for question in questions
+    )
+
+
+def fingerprint_digest(ground: Mapping[str, Any], databases: Mapping[str, str]) -> str:
+    """Return the digest of what queries ran on: an engine's fingerprint, and its databases.
+
+    Args:
+        ground: The fingerprint, over the first database.
+        databases: The digest of each database, where there are several.
+    """
+    value = {**ground, "databases": databases} if databases else ground
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,116 @@
+"""Accuracy by difficulty and by database, and the official evaluators' numbers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from bothends.eval.report.source import Group, ReportInput, groups
+from bothends.eval.report.table import MODEL, Cell, Column, Table, marked, name_cell
+from bothends.eval.store import QuestionTerms
+
+__all__ = ["by_database", "by_difficulty", "official"]
+
+_RATES = (
+    Column("ex", "EX", help="Share whose result contains gold: mean(valid).", kind="rate"),
+    Column("ex_exact", "EX exact", help="Share whose rows equal gold's.", kind="rate"),
+    Column("ex_ordered", "EX ordered", help="As exact, and in gold's order.", kind="rate"),
+    Column("ex_set", "EX set", help="BIRD's own rule: equal sets of row tuples.", kind="rate"),
+)
+_EM = Column(
+    "em", "EM", help="Exact match: the query is gold's own, as sqlglot reads both.", kind="rate"
+)
+_SOFT_F1 = Column(
+    "soft_f1",
+    "Soft-F1",
+    help="BIRD's Soft-F1: cells in common with gold, row by row; BIRD prints it times 100.",
+    kind="rate",
+)
+
+
+def official(source: ReportInput) -> Table | None:
+    """EX by set, EM, Soft-F1, VES and R-VES; None where queries were not looked at for these."""
+    if all(trial.exact_match is None and trial.soft_f1 is None for trial in source.trials):
+        return None
+    rows = tuple(
+        (
+            name_cell(group),
+            Cell(group.summary.counted),
+            Cell(group.summary.ex_set.mean),
+            Cell(group.summary.em.mean),
+            Cell(group.summary.soft_f1.mean),
+            marked(group.summary.ves),
+            marked(group.summary.r_ves),
+        )
+        for group in groups(source)
+    )
+    columns = (
+        MODEL,
+        _SCORED,
+        _RATES[3],
+        _EM,
+        _SOFT_F1,
+        Column("ves", "VES", help="mean(exact * T_gold / T_gen)."),
+        Column(
+            "r_ves",
+            "R-VES",
+            help="BIRD's reward for speed, at most 1.118: mean of the square roots of 1.25, 1, "
+            "0.75, 0.5 or 0.25 where EX set holds; BIRD prints it times 100.",
+        ),
+    )
+    timed = any(trial.timing is not None for trial in source.trials)
+    few = "R-VES takes the median of the ratios where there are 10 repeats or fewer: BIRD repeats "
+    few += "100 times and drops outliers."
+    note = few if timed else "Queries were not timed: --repeats gives VES and R-VES."
+    return Table("official", "Numbers of the official evaluators", columns, rows, (note,))
+
+
+def by_difficulty(source: ReportInput) -> Table | None:
+    """The rates for each difficulty; None where the suite names none."""
+    column = Column("difficulty", "Difficulty", kind="text", identifies=True)
+    return _by(source, "by_difficulty", "By difficulty", column, lambda terms: terms.difficulty)
+
+
+def by_database(source: ReportInput) -> Table | None:
+    """The rates for each database; None where the suite has one alone."""
+    column = Column("database", "Database", kind="text", identifies=True)
+    return _by(source, "by_database", "By database", column, lambda terms: terms.database)
+
+
+_SCORED = Column(
+    "scored", "Scored", help="Trials without provider errors, gold failures.", kind="count"
+)
+_VALID = Column("valid", "Valid", help="Trials whose result contains gold.", kind="count")
+
+
+def _by(
+    source: ReportInput,
+    name: str,
+    title: str,
+    column: Column,
+    value: Callable[[QuestionTerms], str],
+) -> Table | None:
+    of_question = {question.id: value(question) for question in source.questions}
+    values = list(dict.fromkeys(each for each in of_question.values() if each))
+    if not values:
+        return None
+    of_value = defaultdict(list)
+    for trial in source.trials:
+        of_value[of_question.get(trial.key.question_id, "")].append(trial)
+    rows = tuple(
+        (Cell(each), *_rates(group))
+        for each in values
+        for group in groups(source, of_value[each])
+        if group.trials
+    )
+    return Table(name, title, (column, MODEL, _SCORED, _VALID, *_RATES, _EM, _SOFT_F1), rows)
+
+
+def _rates(group: Group) -> tuple[Cell, ...]:
+    s = group.summary
+    return (
+        name_cell(group),
+        Cell(s.counted),
+        Cell(group.valid),
+        *(Cell(rate.mean) for rate in (s.ex, s.ex_exact, s.ex_ordered, s.ex_set, s.em, s.soft_f1)),
+    )

@@ -1,0 +1,129 @@
+"""A database that was imported: Parquet files with a manifest that says what they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from bothends.infra.dataset import Dataset, ForeignKey
+from bothends.infra.errors import DataError
+from bothends.infra.parquet import local_directory
+
+__all__ = [
+    "MANIFEST",
+    "ImportManifest",
+    "ImportedKey",
+    "ImportedTable",
+    "Misfit",
+    "imported_dataset",
+    "imported_names",
+    "read_manifest",
+]
+
+MANIFEST: Final = "import.json"
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ImportedKey(_Model):
+    """A foreign key that the data obeys."""
+
+    columns: tuple[str, ...]
+    references: str
+
+
+class ImportedTable(_Model):
+    """A table, as it was written."""
+
+    file: str = Field(description="Its Parquet file in the database's directory.")
+    rows: int
+    primary_key: tuple[str, ...] = ()
+    foreign_keys: tuple[ImportedKey, ...] = ()
+
+
+class Misfit(_Model):
+    """Something that could not be brought over as it was declared."""
+
+    table: str
+    column: str = Field(description="A column, or the columns of a key.")
+    declared: str = Field(description="The declared type, or the key.")
+    became: str = Field(description="What it has become.")
+    count: int = Field(description="Values, or rows, that do not fit.")
+    examples: tuple[str, ...] = Field((), description="A few of them.")
+
+
+class ImportManifest(_Model):
+    """What an imported database is, and where it came from."""
+
+    layout: int
+    name: str
+    source: str = Field(description="The SQLite file's name.")
+    source_sha256: str
+    digest: str = Field(description="Of the source and the layout: same digest, same data.")
+    versions: dict[str, str]
+    tables: dict[str, ImportedTable]
+    misfits: tuple[Misfit, ...] = ()
+
+
+def imported_names(directory: Path) -> tuple[str, ...]:
+    """Return the names of the imported databases in a directory, sorted."""
+    return tuple(sorted(path.parent.name for path in directory.glob(f"*/{MANIFEST}")))
+
+
+def read_manifest(directory: Path) -> ImportManifest | None:
+    """Return the manifest of an imported database, or None where there is none.
+
+    Raises:
+        DataError: If it cannot be read.
+    """
+    path = directory / MANIFEST
+    if not path.exists():
+        return None
+    try:
+        return ImportManifest.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise DataError(
+            f"{path} cannot be read as an import's manifest; delete {directory} and import again"
+        ) from error
+
+
+def imported_dataset(directory: Path) -> Dataset:
+    """Return an imported database as a data set.
+
+    Args:
+        directory: The database's own directory.
+
+    Raises:
+        DataError: If it is no import, or is not whole.
+    """
+    directory = local_directory(directory)
+    manifest = read_manifest(directory)
+    if manifest is None:
+        raise DataError(
+            f"{directory} holds no imported database; import one with: bothends data import"
+        )
+    tables = {name: directory / table.file for name, table in manifest.tables.items()}
+    lost = [str(path.name) for path in tables.values() if not path.is_file()]
+    if lost:
+        raise DataError(
+            f"{directory} lacks {', '.join(lost)}; delete that directory and import again"
+        )
+    return Dataset(
+        name=manifest.name,
+        scale_factor=None,
+        directory=directory,
+        tables=tables,
+        primary_keys={
+            name: table.primary_key for name, table in manifest.tables.items() if table.primary_key
+        },
+        foreign_keys={
+            name: tuple(ForeignKey(key.columns, key.references) for key in table.foreign_keys)
+            for name, table in manifest.tables.items()
+            if table.foreign_keys
+        },
+        digest=manifest.digest,
+    )

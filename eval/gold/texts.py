@@ -1,0 +1,214 @@
+"""Text: LIKE and the functions of strings, and numbers where text is wanted."""
+
+from __future__ import annotations
+
+import string
+from typing import Final
+
+from sqlglot import exp
+
+from bothends.eval.gold.context import Rule, Target, text
+from bothends.eval.gold.forms import build
+from bothends.eval.gold.kinds import kind_of, mark
+from bothends.eval.gold.source import UntranslatableError
+
+__all__ = ["RULES"]
+
+_ASCII_LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
+def _numbers(node: exp.Expr, target: Target) -> exp.Expr | None:
+    """A number where text is wanted is what SQLite prints."""
+    changed = False
+    keys = ("this", "expression", "substr", "replacement")
+    for key in keys if not isinstance(node, exp.Substring) else ("this",):
+        part = node.args.get(key)
+        if isinstance(part, exp.Expr) and kind_of(part) in ("integer", "real", "boolean", "blob"):
+            node.set(key, text(part, target))
+            changed = True
+    return node if changed else None
+
+
+def _like(node: exp.Expr, target: Target) -> exp.Expr | None:
+    """LIKE takes a to z for A to Z, those letters alone, and knows no escape unless told."""
+    if isinstance(node.parent, exp.Escape):
+        raise UntranslatableError("there is no rule for LIKE with ESCAPE")
+    subject, pattern = text(node.this, target), text(node.expression, target)
+    if isinstance(pattern, exp.Literal):
+        folded = pattern.name.translate(_ASCII_LOWER)
+        cased = folded != pattern.name.translate(str.maketrans(string.ascii_lowercase, "*" * 26))
+        matched: exp.Expr = exp.Literal.string(folded.replace("\\", "\\\\"))
+    else:
+        cased = True
+        matched = exp.Replace(
+            this=build("lower", target, x=pattern),
+            expression=exp.Literal.string("\\"),
+            replacement=exp.Literal.string("\\\\"),
+        )
+    left = build("lower", target, x=subject) if cased else subject.copy()
+    like = exp.Like(this=left, expression=matched)
+    return exp.not_(like) if node.args.get("negate") else like
+
+
+def _glob(node: exp.Expr, target: Target) -> exp.Expr | None:
+    """GLOB with a plain pattern is LIKE that tells capitals apart."""
+    pattern = node.expression
+    if not isinstance(pattern, exp.Literal) or set(pattern.name) & set("[]"):
+        raise UntranslatableError("there is no rule for GLOB with such a pattern")
+    escaped = pattern.name
+    for character in "\\%_":
+        escaped = escaped.replace(character, f"\\{character}")
+    matched = exp.Literal.string(escaped.replace("*", "%").replace("?", "_"))
+    like = exp.Like(this=text(node.this, target), expression=matched)
+    return exp.not_(like) if node.args.get("negate") else like
+
+
+def _substring(node: exp.Expr, target: Target) -> exp.Expr | None:
+    """substr() counts a negative start from the end, and a negative length backwards."""
+    subject = node.this
+    start, length = _int(node.args.get("start")), _int(node.args.get("length"))
+    written = node.args.get("length")
+    if start is None or (written is not None and length is None):
+        return _any_substring(node)
+    if length is not None and length < 0:
+        raise UntranslatableError("there is no rule for substr() with a negative length")
+    if start > 0 or (start < 0 and target == "spark"):
+        return None
+    if start == 0:
+        shorter = exp.convert(max(0, (length or 0) - 1)) if length is not None else None
+        return _call(subject, exp.convert(1), shorter)
+    # Places before the first are empty in PostgreSQL, as they are in SQLite.
+    from_end = (
+        exp.Add(this=exp.Length(this=subject.copy()), expression=exp.convert(start + 1))
+        if start != -1
+        else exp.Length(this=subject.copy())
+    )
+    return _call(subject, from_end, written)
+
+
+def _any_substring(node: exp.Expr) -> exp.Expr:
+    """Where start or length are calculated: the places from..to, cut at the first."""
+    subject, start, written = node.this, node.args["start"], node.args.get("length")
+    if any(part is not None and kind_of(part) != "integer" for part in (start, written)):
+        raise UntranslatableError("substr() is given what is no integer")
+    literal = _int(start)
+    first = start.copy()
+    if literal is None:
+        wrapped = exp.paren(first)
+        from_end = exp.Add(
+            this=exp.Add(this=exp.Length(this=subject.copy()), expression=wrapped),
+            expression=exp.convert(1),
+        )
+        first = (
+            exp.Case()
+            .when(exp.LT(this=wrapped.copy(), expression=exp.convert(0)), from_end, copy=False)
+            .else_(exp.paren(start.copy()))
+        )
+    elif literal < 0:
+        first = exp.Add(this=exp.Length(this=subject.copy()), expression=exp.convert(literal + 1))
+    begin: exp.Expr = first
+    if literal is None or literal < 1:
+        begin = exp.Greatest(this=first, expressions=[exp.convert(1)], ignore_nulls=True)
+        begin = _strict(begin, start)
+    if written is None:
+        return _call(subject, begin, None)
+    length = exp.paren(written.copy())
+    # Of a negative length they are the ones before the start.
+    backwards = exp.Add(this=exp.paren(first.copy()), expression=length)
+    end = exp.Sub(
+        this=exp.Add(this=exp.paren(first.copy()), expression=length.copy()),
+        expression=exp.convert(1),
+    )
+    forward_count = exp.Greatest(
+        this=exp.Add(
+            this=exp.Sub(this=end, expression=exp.paren(begin.copy())), expression=exp.convert(1)
+        ),
+        expressions=[exp.convert(0)],
+        ignore_nulls=True,
+    )
+    back_begin = exp.Greatest(this=backwards, expressions=[exp.convert(1)], ignore_nulls=True)
+    back_count = exp.Greatest(
+        this=exp.Sub(this=exp.paren(first.copy()), expression=back_begin.copy()),
+        expressions=[exp.convert(0)],
+        ignore_nulls=True,
+    )
+    negative = exp.LT(this=length.copy(), expression=exp.convert(0))
+    zero = exp.GTE(this=length.copy(), expression=exp.convert(0))
+    return (
+        exp.Case()
+        .when(negative, _call(subject, back_begin, back_count), copy=False)
+        .when(zero, _call(subject, begin, forward_count), copy=False)
+    )
+
+
+def _strict(node: exp.Expr, tested: exp.Expr) -> exp.Expr:
+    """NULL where the tested part is: GREATEST passes over NULL."""
+    if isinstance(tested, exp.Literal | exp.Neg):
+        return node
+    present = exp.not_(exp.Is(this=exp.paren(tested.copy()), expression=exp.null()))
+    return exp.Case().when(present, node, copy=False)
+
+
+def _call(subject: exp.Expr, start: exp.Expr, length: exp.Expr | None) -> exp.Expr:
+    whole = [
+        exp.cast(part.copy(), "int") if not _plain(part) else part.copy()
+        for part in filter(None, (start, length))
+    ]
+    return exp.Anonymous(this="SUBSTR", expressions=[subject.copy(), *whole])
+
+
+def _plain(part: exp.Expr) -> bool:
+    """Whether PostgreSQL, whose substr() takes no bigint, has it for an int already."""
+    return not any(part.find_all(exp.Column, exp.Count, exp.Sum, exp.Cast, exp.Query))
+
+
+def _int(node: exp.Expr | None) -> int | None:
+    sign = 1
+    if isinstance(node, exp.Neg):
+        sign, node = -1, node.this
+    return sign * int(node.name) if isinstance(node, exp.Literal) and node.is_int else None
+
+
+def _case(node: exp.Expr, target: Target) -> exp.Expr | None:
+    """upper() and lower() change the letters A to Z alone."""
+    form = "upper" if isinstance(node, exp.Upper) else "lower"
+    return build(form, target, x=text(node.this, target))
+
+
+def _group_concat(node: exp.Expr, target: Target) -> exp.Expr | None:
+    argument = node.this
+    separator = node.args.get("separator") or exp.Literal.string(",")
+    if isinstance(argument, exp.Distinct):
+        inner: exp.Expr = exp.Distinct(expressions=[text(argument.expressions[0], target)])
+    elif isinstance(argument, exp.Order):
+        raise UntranslatableError("there is no rule for group_concat() with an order")
+    else:
+        inner = text(argument, target)
+    return build("group_concat", target, x=mark(inner, "text"), s=separator)
+
+
+def _column(node: exp.Expr, target: Target) -> exp.Expr | None:
+    """A date is text to SQLite, and its text is what it is in ISO form."""
+    del target
+    kind = kind_of(node)
+    if kind not in ("date", "timestamp"):
+        return None
+    cast = mark(exp.cast(node.copy(), "text"), "text", "text")
+    cast.meta["moment"] = True
+    node.meta["kind"] = "text"
+    return cast
+
+
+RULES: Final = (
+    Rule("dates as text", (exp.Column,), _column),
+    Rule(
+        "number as text",
+        (exp.DPipe, exp.Length, exp.Substring, exp.StrPosition, exp.Replace, exp.Trim),
+        _numbers,
+    ),
+    Rule("like", (exp.Like,), _like),
+    Rule("glob", (exp.Glob,), _glob),
+    Rule("substr", (exp.Substring,), _substring),
+    Rule("letter case", (exp.Upper, exp.Lower), _case),
+    Rule("group_concat", (exp.GroupConcat,), _group_concat),
+)

@@ -108,7 +108,8 @@ def census_sql(names: Sequence[str]) -> str:
             "THEN 1 END)",
             *(f"count(CASE typeof({it}) WHEN '{kind}' THEN 1 END)" for kind in _STORED[1:]),
             *(
-                f"count(CASE WHEN typeof({it}) = 'text' AND {function}({it}) = "
+                # Moved by nothing, a day that does not exist becomes one that does.
+                f"count(CASE WHEN typeof({it}) = 'text' AND {function}({it}, '+0 days') = "
                 f"{it} COLLATE BINARY AND {it} >= '0001' THEN 1 END)"
                 for function in ("date", "datetime")
             ),
@@ -140,7 +141,10 @@ def choose_kind(column: SqliteColumn, counts: Counts) -> tuple[ColumnKind, str]:
             return "date", ""
         if counts.timestamps == counts.text:
             return "timestamp", ""
-        return "text", f"{it} IS NOT date({it}) AND {it} IS NOT datetime({it})"
+        return (
+            "text",
+            f"{it} IS NOT date({it}, '+0 days') AND {it} IS NOT datetime({it}, '+0 days')",
+        )
     if not stored:
         kind = {"integer": "integer", "real": "real", "numeric": "real", "blob": "blob"}.get(
             declared, "text"

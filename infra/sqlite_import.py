@@ -304,8 +304,13 @@ class _Import:
         }
         schema = pa.schema(
             [
-                pa.field(name, types[kind], nullable=table.nullable[name])
-                for name, kind in table.kinds.items()
+                pa.field(
+                    column.name,
+                    types[table.kinds[column.name]],
+                    nullable=table.nullable[column.name],
+                    metadata={"sqlite_type": column.declared},
+                )
+                for column in table.columns
             ]
         )
         # Text arrives as bytes: not every byte that SQLite calls text is.

@@ -37,9 +37,9 @@ _OF_LESSER: Final[dict[type[exp.Expr], bool]] = {
 
 
 def _compare(node: exp.Expr, target: Target) -> exp.Expr | None:
-    left, right = node.left, node.right  # type: ignore[attr-defined]
-    if _alike(left, right):
+    if _alike(node.left, node.right):  # type: ignore[attr-defined]
         return None
+    left, right = _read(node.left, node.right), _read(node.right, node.left)  # type: ignore[attr-defined]
     if is_number(kind_of(left)):
         pair = _meet(left, right, target)
     else:
@@ -66,7 +66,9 @@ def _of(node: exp.Expr, left: exp.Expr) -> bool:
 
 def _meet(number: exp.Expr, other: exp.Expr, target: Target) -> tuple[exp.Expr, exp.Expr] | None:
     """Bring a number and a text to one kind; None where they never meet."""
-    if affinity_of(number) == "number":
+    if "moment" in other.meta:
+        return None
+    if "number" in (affinity_of(number), affinity_of(other)):
         if isinstance(other, exp.Literal):
             match = _NUMERIC.fullmatch(other.name)
             return (number, _literal(match[1])) if match else None
@@ -76,6 +78,19 @@ def _meet(number: exp.Expr, other: exp.Expr, target: Target) -> tuple[exp.Expr, 
     if affinity_of(other) == "text":
         return text(number, target), other
     return None
+
+
+def _read(side: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """Return a text that is a number as one, where it meets a column of numeric affinity."""
+    if (
+        isinstance(side, exp.Literal)
+        and kind_of(side) == kind_of(other) == "text"
+        and affinity_of(other) == "number"
+        and (match := _NUMERIC.fullmatch(side.name))
+    ):
+        literal = _literal(match[1])
+        return mark(literal, "integer" if isinstance(literal, exp.Literal | exp.Neg) else "real")
+    return side
 
 
 def _literal(written: str) -> exp.Expr:
@@ -102,6 +117,8 @@ def _wrapped(side: exp.Expr) -> exp.Expr:
 
 
 def _alike(left: exp.Expr, right: exp.Expr) -> bool:
+    if _read(left, right) is not left or _read(right, left) is not right:
+        return False
     kinds = {kind_of(left), kind_of(right)} - {"null"}
     if "blob" in kinds and len(kinds) > 1:
         raise UntranslatableError("it compares a blob with something else")

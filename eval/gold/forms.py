@@ -52,7 +52,15 @@ _FORMS: Final[dict[str, tuple[str, str]]] = {
         ":x ~ '^[[:space:]]*[+-]?([0-9]+[.]|[.][0-9]|[0-9]+[eE][+-]?[0-9])'",
         ":x RLIKE '^[ \\t\\n\\x0B\\f\\r]*[+-]?([0-9]+[.]|[.][0-9]|[0-9]+[eE][+-]?[0-9])'",
     ),
-    "integer of real": ("CAST(TRUNC(:x) AS BIGINT)", "CAST(:x AS BIGINT)"),
+    # Towards zero, and what is too large is the largest there is.
+    "integer of real": (
+        "CASE WHEN :x >= 9.2233720368547758E18 THEN 9223372036854775807 "
+        "WHEN :x <= -9.2233720368547758E18 THEN -9223372036854775808 "
+        "ELSE CAST(TRUNC(:x) AS BIGINT) END",
+        "CASE WHEN :x >= 9.2233720368547758E18 THEN 9223372036854775807 "
+        "WHEN :x <= -9.2233720368547758E18 THEN -9223372036854775808 "
+        "ELSE CAST(:x AS BIGINT) END",
+    ),
     # 15 significant digits, at least one decimal, an exponent outside 1e-4 to 1e15.
     "text of real": (
         "CASE WHEN :x = 0 THEN '0.0' WHEN ABS(:x) >= 0.0001 AND ABS(:x) < 1E15 THEN "

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Literal
+from typing import Final
 
 from sqlglot import exp
 
-from bothends.eval.gold.schema import Kind
+from bothends.eval.gold.schema import Affinity, Kind
 from bothends.eval.gold.source import UntranslatableError
 from bothends.infra.sqlite_columns import affinity as declared_affinity
 
-__all__ = ["Affinity", "affinity_of", "annotate", "is_number", "kind_of", "mark"]
-
-Affinity = Literal["number", "text", "none"]
+__all__ = ["affinity_of", "annotate", "as_text", "is_number", "kind_of", "mark"]
 
 _BOOLEAN: Final = (exp.Predicate, exp.And, exp.Or, exp.Not, exp.Boolean)
 _TEXT: Final = (
@@ -74,9 +72,14 @@ def annotate(node: exp.Expr) -> Kind:
     """
     if "kind" in node.meta:
         return kind_of(node)
-    kind = _find(node)
+    kind = as_text(_find(node))
     mark(node, kind, _affinity(node, kind))
     return kind
+
+
+def as_text(kind: Kind) -> Kind:
+    """Return what a date is wherever it is not a column of a table: text."""
+    return "text" if kind in ("date", "timestamp") else kind
 
 
 def _find(node: exp.Expr) -> Kind:

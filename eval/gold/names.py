@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from bothends.eval.gold.kinds import Affinity, affinity_of, annotate, kind_of, mark
-from bothends.eval.gold.schema import Kind, Schema
+from bothends.eval.gold.kinds import affinity_of, annotate, as_text, kind_of, mark
+from bothends.eval.gold.schema import Affinity, Kind, Schema
 from bothends.eval.gold.source import UntranslatableError
 
 __all__ = ["resolve"]
@@ -128,8 +128,7 @@ class _Resolver:
                 table = self.schema.tables[name]
                 spelt = table.name
                 outputs = [
-                    _Output(each.name, each.kind, _column_affinity(each.kind))
-                    for each in table.columns.values()
+                    _Output(each.name, each.kind, each.affinity) for each in table.columns.values()
                 ]
                 source.meta["table"] = name
                 source.set("db", None)
@@ -238,7 +237,7 @@ class _Resolver:
                     yield from reversed(outputs.values())
             return
         name = item.alias or (item.name if isinstance(item, exp.Column) else item.sql("sqlite"))
-        yield _Output(name, kind_of(item), affinity_of(item))
+        yield _Output(name, as_text(kind_of(item)), affinity_of(item))
 
 
 def _stands_alone(column: exp.Column) -> bool:
@@ -252,9 +251,3 @@ def _renamed(outputs: Sequence[_Output], names: Sequence[str]) -> list[_Output]:
     return [
         _Output(name, each.kind, each.affinity) for name, each in zip(names, outputs, strict=True)
     ]
-
-
-def _column_affinity(kind: Kind) -> Affinity:
-    if kind in ("text", "date", "timestamp"):
-        return "text"
-    return "none" if kind == "blob" else "number"

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from bothends.infra.dataset import Dataset
+from bothends.infra.sqlite_columns import affinity as declared_affinity
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Column", "Kind", "Schema", "Table", "schema_of"]
+__all__ = ["Affinity", "Column", "Kind", "Schema", "Table", "schema_of"]
+
+Affinity = Literal["number", "text", "none"]
+"""How SQLite compares a value with one of another kind."""
 
 Kind = Literal["integer", "real", "text", "blob", "date", "timestamp", "boolean", "null"]
 """What an expression yields. A date or a timestamp is text to SQLite, and has a type elsewhere."""
@@ -19,10 +23,11 @@ Kind = Literal["integer", "real", "text", "blob", "date", "timestamp", "boolean"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name as spelt, and what it holds on the target."""
+    """A column: its name as spelt, what it holds on the target, and its affinity on SQLite."""
 
     name: str
     kind: Kind
+    affinity: Affinity
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +45,6 @@ class Schema:
 
     tables: Mapping[str, Table] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, **tables: Mapping[str, Kind]) -> Schema:
-        """Make a schema of columns and their kinds by table, for what needs no data set."""
-        return cls(
-            {
-                name.lower(): Table(
-                    name, {each.lower(): Column(each, kind) for each, kind in columns.items()}
-                )
-                for name, columns in tables.items()
-            }
-        )
-
 
 def schema_of(dataset: Dataset) -> Schema:
     """Return the schema of a data set, from its Parquet files.
@@ -64,9 +57,22 @@ def schema_of(dataset: Dataset) -> Schema:
     tables = {}
     for name, path in dataset.tables.items():
         fields = pad.dataset(path, format="parquet").schema
-        columns = {each.name.lower(): Column(each.name, _kind(each.type)) for each in fields}
+        columns = {each.name.lower(): _column(each) for each in fields}
         tables[name.lower()] = Table(name, columns, dataset.primary_keys.get(name, ()))
     return Schema(tables)
+
+
+def _column(field: pa.Field) -> Column:
+    kind = _kind(field.type)
+    declared = (field.metadata or {}).get(b"sqlite_type")
+    if declared is None:
+        usual: Affinity = "number" if kind in ("integer", "real", "boolean") else "text"
+        return Column(field.name, kind, usual)
+    affinity = declared_affinity(declared.decode())
+    return Column(field.name, kind, _AFFINITIES.get(affinity, "number"))
+
+
+_AFFINITIES: Final[dict[str, Affinity]] = {"text": "text", "blob": "none"}
 
 
 def _kind(kind: pa.DataType) -> Kind:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from bothends.eval.gold.context import Rule, Target, text
 from bothends.eval.gold.forms import build
-from bothends.eval.gold.kinds import kind_of, mark
+from bothends.eval.gold.kinds import affinity_of, kind_of, mark
 from bothends.eval.gold.source import UntranslatableError
 
 __all__ = ["RULES"]
@@ -193,9 +193,9 @@ def _column(node: exp.Expr, target: Target) -> exp.Expr | None:
     kind = kind_of(node)
     if kind not in ("date", "timestamp"):
         return None
-    cast = mark(exp.cast(node.copy(), "text"), "text", "text")
+    # It is declared as a date, which is a numeric affinity.
+    cast = mark(exp.cast(node.copy(), "text"), "text", affinity_of(node))
     cast.meta["moment"] = True
-    node.meta["kind"] = "text"
     return cast
 
 

@@ -115,36 +115,23 @@ def _placed(
     parent: exp.Expr, key: str, node: exp.Expr, target: Target, applied: set[str]
 ) -> exp.Expr:
     """Turn a truth value into a number, or a number into one, where its place wants it."""
-    if "kind" not in node.meta or isinstance(node, _TRANSPARENT):
+    if "kind" not in node.meta or isinstance(node, _CLAUSES):
         return node
     if is_condition(parent, key):
         became = truth(node, target)
         if became is not node:
             applied.add("numbers as conditions")
         return became
-    if kind_of(node) != "boolean" or isinstance(parent, _TRANSPARENT) or _is_test(parent):
+    if kind_of(node) != "boolean" or isinstance(parent, _TESTS):
         return node
     applied.add("conditions as numbers")
     return value(node)
 
 
-# What is as its content is, and takes the place of it.
-_TRANSPARENT: Final = (exp.Where, exp.Having, exp.Paren, exp.Alias, exp.Ordered)
-
-
-def _is_test(parent: exp.Expr) -> bool:
-    return isinstance(parent, exp.Is | exp.Exists | exp.Escape)
-
-
-def _join(node: exp.Expr, target: Target) -> exp.Expr | None:
-    """A comma binds as JOIN does in SQLite, and JOIN needs no condition."""
-    del target
-    if node.args.get("on") or node.args.get("using") or node.args.get("method"):
-        return None
-    if node.text("kind").upper() == "CROSS" or node.text("side"):
-        return None
-    node.set("kind", "CROSS")
-    return node
+# What is no expression itself; its content is seen to where it stands.
+_CLAUSES: Final = (exp.Where, exp.Having, exp.Alias, exp.Ordered, exp.If)
+# What takes a truth value as it is, or passes it on.
+_TESTS: Final = (exp.Is, exp.Exists, exp.Escape, exp.Paren)
 
 
 def _limit(node: exp.Expr, target: Target) -> exp.Expr | None:
@@ -158,7 +145,6 @@ def _limit(node: exp.Expr, target: Target) -> exp.Expr | None:
 
 
 _STRUCTURE: Final = (
-    Rule("joins", (exp.Join,), _join),
     Rule("negative limit", (exp.Select, exp.Union, exp.Except, exp.Intersect), _limit),
 )
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bothends.data import data_app
+
 if TYPE_CHECKING:
     from bothends.api import Run
 
@@ -24,6 +26,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(data_app, name="data")
 
 
 class Check(StrEnum):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +21,7 @@ __all__ = [
     "Misfit",
     "imported_dataset",
     "imported_names",
+    "names_on",
     "read_manifest",
 ]
 
@@ -71,7 +74,8 @@ class ImportManifest(_Model):
 
 def imported_names(directory: Path) -> tuple[str, ...]:
     """Return the names of the imported databases in a directory, sorted."""
-    return tuple(sorted(path.parent.name for path in directory.glob(f"*/{MANIFEST}")))
+    names = (path.parent.name for path in directory.glob(f"*/{MANIFEST}"))
+    return tuple(sorted(name for name in names if not name.startswith(".")))
 
 
 def read_manifest(directory: Path) -> ImportManifest | None:
@@ -91,11 +95,28 @@ def read_manifest(directory: Path) -> ImportManifest | None:
         ) from error
 
 
-def imported_dataset(directory: Path) -> Dataset:
+def names_on(engine: str, tables: Iterable[str]) -> dict[str, str]:
+    """Return what each table is called on an engine: its own name, where the engine takes it.
+
+    Spark takes letters, digits and underscores, and ignores case.
+    """
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for table in tables:
+        name = re.sub(r"[^A-Za-z0-9_]", "_", table) if engine == "spark" else table
+        while name.lower() in taken:
+            name += "_"
+        taken.add(name.lower())
+        names[table] = name
+    return names
+
+
+def imported_dataset(directory: Path, engine: str = "") -> Dataset:
     """Return an imported database as a data set.
 
     Args:
         directory: The database's own directory.
+        engine: The engine that it is for, where tables are to be called as `names_on` has it.
 
     Raises:
         DataError: If it is no import, or is not whole.
@@ -106,7 +127,8 @@ def imported_dataset(directory: Path) -> Dataset:
         raise DataError(
             f"{directory} holds no imported database; import one with: bothends data import"
         )
-    tables = {name: directory / table.file for name, table in manifest.tables.items()}
+    names = names_on(engine, manifest.tables)
+    tables = {names[name]: directory / table.file for name, table in manifest.tables.items()}
     lost = [str(path.name) for path in tables.values() if not path.is_file()]
     if lost:
         raise DataError(
@@ -118,10 +140,14 @@ def imported_dataset(directory: Path) -> Dataset:
         directory=directory,
         tables=tables,
         primary_keys={
-            name: table.primary_key for name, table in manifest.tables.items() if table.primary_key
+            names[name]: table.primary_key
+            for name, table in manifest.tables.items()
+            if table.primary_key
         },
         foreign_keys={
-            name: tuple(ForeignKey(key.columns, key.references) for key in table.foreign_keys)
+            names[name]: tuple(
+                ForeignKey(key.columns, names[key.references]) for key in table.foreign_keys
+            )
             for name, table in manifest.tables.items()
             if table.foreign_keys
         },

@@ -156,9 +156,7 @@ def choose_kind(column: SqliteColumn, counts: Counts) -> tuple[ColumnKind, str]:
         kind = stored.pop()  # type: ignore[assignment]
     else:
         kind = "text"
-        if not strange:  # nothing was declared: what is rarer is what does not fit
-            usual = max(_STORED, key=lambda each: int(getattr(counts, each)))
-            strange = stored - {usual}
+        strange = strange or stored - {"text"}
     if not strange:
         return kind, ""
     listed = ", ".join(f"'{each}'" for each in sorted(strange))

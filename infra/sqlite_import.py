@@ -111,7 +111,8 @@ def import_sqlite(
             return present
     elif directory.exists() and any(directory.iterdir()):
         raise DataError(f"{directory} is there and no import; name another directory with --out")
-    scratch = directory.with_name(f"{directory.name}.partial-{secrets.token_hex(4)}")
+    # A hidden sibling is filled and renamed when complete: what has the final name is whole.
+    scratch = directory.with_name(f".{directory.name}.partial-{secrets.token_hex(4)}")
     try:
         scratch.mkdir(parents=True)
         with contextlib.closing(_open(source)) as connection:
@@ -128,7 +129,7 @@ def import_sqlite(
         )
         (scratch / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
         if directory.exists():
-            old = directory.with_name(f"{directory.name}.old-{secrets.token_hex(4)}")
+            old = directory.with_name(f".{directory.name}.old-{secrets.token_hex(4)}")
             directory.rename(old)
             scratch.rename(directory)
             shutil.rmtree(old, ignore_errors=True)

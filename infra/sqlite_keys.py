@@ -93,12 +93,17 @@ class Keys:
             self._broken(table, columns, shown, 0, "left out: its columns differ in type")
             return None
         present = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in columns)
-        lost = self._count(
+        orphans = (
             f"{quoted(table)} WHERE {present} AND ({self._texts(table, columns)}) NOT IN "  # noqa: S608
             f"(SELECT {self._texts(known, primary)} FROM {quoted(known)})"
         )
+        lost = self._count(orphans)
         if lost:
-            self._broken(table, columns, shown, lost)
+            quotes = " || ', ' || ".join(f"quote({quoted(name)})" for name in columns)
+            examples = self._connection.execute(
+                f"SELECT DISTINCT substr({quotes}, 1, 60) FROM {orphans} LIMIT 3"  # noqa: S608
+            )
+            self._broken(table, columns, shown, lost, examples=[text for (text,) in examples])
             return None
         return ImportedKey(columns=columns, references=known)
 
@@ -139,6 +144,7 @@ class Keys:
         declared: str,
         count: int,
         became: str = "left out: the data does not obey it",
+        examples: Sequence[str] = (),
     ) -> None:
         """Report a key that is left out."""
         self.broken.append(
@@ -148,5 +154,6 @@ class Keys:
                 declared=declared,
                 became=became,
                 count=count,
+                examples=tuple(examples),
             )
         )

@@ -12,17 +12,23 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 from sqlglot import exp
 
 from bothends.engines.time_limit import time_limit
+from bothends.eval.gold.grouping import grouped_by
 from bothends.eval.gold.translate import Reading
 
 __all__ = ["Prober"]
 
 _Rows = list[tuple[Any, ...]]
 _FIRST: Final = 1_000_000
+# Window functions to which it matters which of two tied rows comes first.
+_PLACED: Final = (
+    *(exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead),
+    *(exp.FirstValue, exp.LastValue, exp.NthValue),
+)
 
 
 class Prober:
@@ -71,6 +77,14 @@ class Prober:
             found = self._limit(part, query)
             if found:
                 return found
+        for window in query.find_all(exp.Window):
+            if isinstance(window.this, _PLACED) and self._ask(_tied(window, query)):
+                name = window.this.sql_name()
+                return f"{name}() depends on the order of rows with equal sort keys"
+        for select in query.find_all(exp.Select):
+            beside = [each for each in select.find_all(exp.Column) if "beside" in each.meta]
+            if beside and self._ask(_tied_extreme(select, beside, query)):
+                return "several rows have the extreme that a bare column stands beside"
         for select, columns in reading.bare:
             if self._ask(_scattered(select, columns, query)):
                 names = ", ".join(column.sql("sqlite") for column in columns)
@@ -171,6 +185,49 @@ def _position(key: exp.Expr, selects: Sequence[exp.Expr]) -> int | None:
         if (named and item.alias_or_name.lower() == key.name.lower()) or item.unalias() == key:
             return index
     return None
+
+
+def _tied_extreme(select: exp.Select, columns: Sequence[exp.Column], query: exp.Query) -> str:
+    """Return a query for groups in which rows with the extreme differ in a bare column."""
+    extreme = columns[0].meta["beside"]
+    keys = grouped_by(select)
+    whole = _rows_of(select, query)
+    selected = [exp.alias_(key.copy(), f"g{place}") for place, key in enumerate(keys)]
+    selected.append(exp.alias_(extreme.this.copy(), "k"))
+    selected += [exp.alias_(each.copy(), f"b{place}") for place, each in enumerate(columns)]
+    whole.set("expressions", selected)
+    groups = ", ".join(f"g{place}" for place in range(len(keys))) or "1"
+    name = extreme.sql_name()
+    return (
+        f"SELECT 1 FROM (SELECT *, {name}(k) OVER (PARTITION BY {groups}) AS top "  # noqa: S608
+        f"FROM (SELECT DISTINCT * FROM ({whole.sql('sqlite')}))) WHERE k = top "
+        f"GROUP BY {groups if keys else 'top'} HAVING COUNT(*) > 1 LIMIT 1"
+    )
+
+
+def _rows_of(select: exp.Select, query: exp.Query) -> exp.Select:
+    """Return a SELECT of the rows that another aggregates, of which it still selects nothing."""
+    whole = _by_itself(select, query)
+    for clause in ("group", "having", "order", "limit", "offset", "distinct"):
+        whole.set(clause, None)
+    return cast(exp.Select, whole)
+
+
+def _tied(window: exp.Window, query: exp.Query) -> str:
+    """Return a query for rows of a partition that have equal sort keys."""
+    select = window.find_ancestor(exp.Select)
+    order = window.args.get("order")
+    keys = [
+        *window.args.get("partition_by", ()),
+        *(each.this for each in (order.expressions if order else ())),
+    ]
+    if select is None or select.args.get("group") is not None:
+        return ""
+    whole = _rows_of(select, query)
+    whole.set("expressions", [exp.convert(1)])
+    whole = whole.group_by(*(key.copy() for key in keys), copy=False)
+    tied: str = whole.having("COUNT(*) > 1", copy=False).limit(1, copy=False).sql("sqlite")
+    return tied
 
 
 def _scattered(select: exp.Select, columns: Sequence[exp.Column], query: exp.Query) -> str:

@@ -37,6 +37,7 @@ class GoldEntry(BaseModel):
     )
     rows: int | None = Field(None, description="Rows of gold's result on SQLite.")
     engine_version: str
+    engine_package: str = Field(description="The package that the engine comes in.")
     sqlite_version: str
     tolerance: Tolerance = Field(description="How far two numbers may lie apart and be equal.")
     timeout_s: float

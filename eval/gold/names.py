@@ -135,6 +135,8 @@ class _Resolver:
                 if spelt != source.name:
                     self.rules.add("names")
                 source.set("this", exp.to_identifier(spelt))
+                if not source.alias and spelt.lower() != name:
+                    exp.alias_(source, name, table=True, copy=False)
             else:
                 raise UntranslatableError(f"there is no table {source.name!r}")
         elif isinstance(source, exp.Subquery):
@@ -225,8 +227,9 @@ class _Resolver:
             column.set("this", exp.to_identifier(output.name))
             column.set("table", None)
             mark(column, output.kind, output.affinity)
-        if order:
-            annotate(order)
+        for clause in ("order", "limit", "offset"):
+            if (part := query.args.get(clause)) is not None:
+                annotate(part)
 
     def _outputs(self, item: exp.Expr, frame: _Frame) -> Iterator[_Output]:
         star = item.this if isinstance(item, exp.Column) else item

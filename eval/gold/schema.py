@@ -46,8 +46,12 @@ class Schema:
     tables: Mapping[str, Table] = field(default_factory=dict)
 
 
-def schema_of(dataset: Dataset) -> Schema:
+def schema_of(dataset: Dataset, names: Mapping[str, str] | None = None) -> Schema:
     """Return the schema of a data set, from its Parquet files.
+
+    Args:
+        dataset: The data, as the target opens it.
+        names: What SQLite's tables are called there; None where they are called the same.
 
     Raises:
         OSError: If a file cannot be read.
@@ -55,10 +59,10 @@ def schema_of(dataset: Dataset) -> Schema:
     import pyarrow.dataset as pad
 
     tables = {}
-    for name, path in dataset.tables.items():
-        fields = pad.dataset(path, format="parquet").schema
+    for source, name in (names or {table: table for table in dataset.tables}).items():
+        fields = pad.dataset(dataset.tables[name], format="parquet").schema
         columns = {each.name.lower(): _column(each) for each in fields}
-        tables[name.lower()] = Table(name, columns, dataset.primary_keys.get(name, ()))
+        tables[source.lower()] = Table(name, columns, dataset.primary_keys.get(name, ()))
     return Schema(tables)
 
 

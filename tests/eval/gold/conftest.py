@@ -14,8 +14,7 @@ from bothends.engines import Engine, Outcome, open_engine
 from bothends.eval.compare import judge
 from bothends.eval.gold.schema import Schema, schema_of
 from bothends.eval.gold.translate import Translation, read_gold, translate
-from bothends.infra.dataset import Dataset
-from bothends.infra.imported import imported_dataset
+from bothends.infra.imported import imported_dataset, names_on
 from bothends.infra.sqlite_import import import_sqlite
 
 ODD = """
@@ -73,20 +72,22 @@ def make_database(path: Path, script: str) -> Path:
 
 
 @pytest.fixture(scope="session")
-def odd(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Dataset]:
-    """The database as it is, and as it was imported."""
+def odd(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The database as it is, and the directory that it was imported into."""
     root = tmp_path_factory.mktemp("odd")
     path = make_database(root / "odd.sqlite", ODD)
     import_sqlite(path, root / "imported" / "odd")
-    return path, imported_dataset(root / "imported" / "odd")
+    return path, root / "imported" / "odd"
 
 
 @pytest.fixture(scope="session", params=["postgres", pytest.param("spark", marks=pytest.mark.slow)])
-def pair(request: pytest.FixtureRequest, odd: tuple[Path, Dataset]) -> Iterator[Pair]:
+def pair(request: pytest.FixtureRequest, odd: tuple[Path, Path]) -> Iterator[Pair]:
     """SQLite beside each target, one for the whole session."""
-    path, dataset = odd
+    path, directory = odd
+    dataset = imported_dataset(directory, request.param)
+    names = names_on(request.param, ("t", "Odd Name"))
     with (
         open_engine(f"sqlite:///{path}") as source,
         open_engine(request.param, dataset, cores=1) as target,
     ):
-        yield Pair(source, target, schema_of(dataset))
+        yield Pair(source, target, schema_of(dataset, names))

@@ -113,6 +113,8 @@ QUERIES = (
     ("dates as text", "SELECT substr(day, 1, 4) AS y, count(*) FROM t GROUP BY y ORDER BY y"),
     ("dates as text", "SELECT u FROM t WHERE day = (SELECT max(day) FROM t)"),
     ("dates", "SELECT date('now') = CURRENT_DATE"),
+    ("", "SELECT m FROM t GROUP BY m HAVING count(DISTINCT id) > 1 ORDER BY sum(n) DESC LIMIT 1"),
+    ("", "SELECT m, count(*) c, 1 FROM t GROUP BY m HAVING c > 0 ORDER BY count(*), sum(r), m"),
     ("", "SELECT n FROM t ORDER BY n"),
     ("", "SELECT n FROM t ORDER BY n DESC"),
     ("", "SELECT u FROM t ORDER BY u"),

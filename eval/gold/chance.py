@@ -17,7 +17,7 @@ from typing import Any, Final, Self, cast
 from sqlglot import exp
 
 from bothends.engines.time_limit import time_limit
-from bothends.eval.gold.grouping import grouped_by
+from bothends.eval.gold.grouping import distinct_as_groups, grouped_by, hidden_keys
 from bothends.eval.gold.translate import Reading
 
 __all__ = ["Prober"]
@@ -107,6 +107,9 @@ class Prober:
         if count is None or count < 0:
             return None
         first = _number(part.args.get("offset")) or 0
+        hidden = hidden_keys(part)
+        if hidden and self._ask(_undetermined(part, hidden, query)):
+            return "it sorts distinct rows by what they do not determine"
         whole, keys = _without_limit(part, query)
         rows = self._ask(whole.sql("sqlite")) or []
         width = len(rows[0]) - (len(keys or ()) if isinstance(keys, range) else 0) if rows else 0
@@ -159,13 +162,31 @@ def _without_limit(part: exp.Query, query: exp.Query) -> tuple[exp.Query, Sequen
         return whole, None
     keys = [ordered.this for ordered in order.expressions]
     positions = [_position(key, part.selects) for key in keys]
-    if isinstance(part, exp.Select) and not part.args.get("distinct"):
-        for key, position in zip(keys, positions, strict=True):
-            shown = key if position is None else part.selects[position].unalias()
-            whole.append("expressions", shown.copy())
+    if isinstance(whole, exp.Select) and not part.args.get("distinct"):
+        for key in keys:
+            whole.append("expressions", _shown(key, part.selects).copy())
         return whole, range(-len(keys), 0)
-    # A key that is not selected from distinct rows is none of theirs: they are all tied by it.
+    if hidden_keys(part):
+        grouped = distinct_as_groups(cast(exp.Select, whole))
+        for ordered in grouped.args["order"].expressions:
+            grouped.append("expressions", _shown(ordered.this, part.selects).copy())
+        return grouped, range(-len(keys), 0)
     return whole, [position for position in positions if position is not None]
+
+
+def _shown(key: exp.Expr, selects: Sequence[exp.Expr]) -> exp.Expr:
+    """Return what a sort key stands for: what is selected by its place or name, or itself."""
+    position = _position(key, selects)
+    return key if position is None else selects[position].unalias()
+
+
+def _undetermined(part: exp.Query, hidden: Sequence[exp.Expr], query: exp.Query) -> str:
+    """Return a query for distinct rows that a sort key has several values for."""
+    whole = _rows_of(cast(exp.Select, part), query)
+    several = [f"MIN({key.sql('sqlite')}) IS NOT MAX({key.sql('sqlite')})" for key in hidden]
+    whole.set("group", exp.Group(expressions=[each.unalias().copy() for each in part.selects]))
+    whole.set("expressions", [exp.convert(1)])
+    return f"{whole.sql('sqlite')} HAVING {' OR '.join(several)} LIMIT 1"
 
 
 def _by_itself(part: exp.Query, query: exp.Query) -> exp.Query:

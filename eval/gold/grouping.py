@@ -16,7 +16,7 @@ from bothends.eval.gold.forms import build
 from bothends.eval.gold.schema import Schema
 from bothends.eval.gold.source import UntranslatableError
 
-__all__ = ["RULES", "find_bare", "grouped_by"]
+__all__ = ["RULES", "distinct_as_groups", "find_bare", "grouped_by", "hidden_keys"]
 
 _Place = tuple[str, str]
 
@@ -56,11 +56,8 @@ def _read(node: exp.Expr, target: Target) -> exp.Expr | None:
     extreme = node.meta.get("beside")
     if extreme is None:
         return None
-    key = extreme.this
-    if not isinstance(key, exp.Column):
-        raise UntranslatableError("a bare column stands beside an extreme of an expression")
     form = "beside max" if isinstance(extreme, exp.Max) else "beside min"
-    return build(form, target, x=node, k=key)
+    return build(form, target, x=node, k=extreme.this)
 
 
 def _parts(select: exp.Select) -> Iterator[exp.Expr]:
@@ -220,7 +217,44 @@ def _sorted_groups(node: exp.Expr, target: Target) -> exp.Expr | None:
     return outer.from_(inner.subquery("_groups", copy=False), copy=False)
 
 
+def hidden_keys(query: exp.Expr) -> list[exp.Expr]:
+    """Return the keys that a SELECT DISTINCT sorts by and does not select."""
+    order = query.args.get("order")
+    distinct = query.args.get("distinct")
+    if not isinstance(query, exp.Select) or order is None or distinct is None:
+        return []
+    if query.args.get("group") is not None or any(_aggregates(query)):
+        return []
+    known = {_text(item.unalias()) for item in query.selects}
+    return [
+        key
+        for key in (ordered.this for ordered in order.expressions)
+        if not isinstance(key, exp.Literal)
+        and not key.meta.get("alias")
+        and _text(key) not in known
+    ]
+
+
+def distinct_as_groups(select: exp.Select) -> exp.Select:
+    """Return a SELECT DISTINCT as groups, each sorted by the least of its hidden keys."""
+    hidden = set(map(id, hidden_keys(select)))
+    for ordered in select.args["order"].expressions:
+        if id(ordered.this) in hidden:
+            ordered.set("this", exp.Min(this=ordered.this))
+    keys = [each.unalias().copy() for each in select.selects]
+    select.set("group", exp.Group(expressions=[each for each in keys if each.find(exp.Column)]))
+    select.set("distinct", None)
+    return select
+
+
+def _sorted_distinct(node: exp.Expr, target: Target) -> exp.Expr | None:
+    """Sort distinct rows by what is not selected, which SQLite alone allows."""
+    del target
+    return distinct_as_groups(cast(exp.Select, node)) if hidden_keys(node) else None
+
+
 RULES: Final = (
+    Rule("sorted distinct", (exp.Select,), _sorted_distinct),
     Rule("bare columns", (exp.Column, exp.Cast), _read),
     Rule("sorted groups", (exp.Select,), _sorted_groups, targets=("spark",)),
 )

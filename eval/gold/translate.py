@@ -79,6 +79,8 @@ def translate(reading: Reading, target: Target) -> Translation:
 
 def _rewrite(node: exp.Expr, target: Target, applied: set[str]) -> exp.Expr:
     """Rewrite an expression from its leaves up."""
+    if (extreme := node.meta.get("beside")) is not None:
+        node.meta["beside"] = _rewrite(extreme.copy(), target, applied)
     for key, part in list(node.args.items()):
         if isinstance(part, exp.Expr):
             node.set(key, _placed(node, key, _rewrite(part, target, applied), target, applied))

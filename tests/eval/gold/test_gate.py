@@ -34,6 +34,12 @@ QUESTIONS = {
     "second page": ("SELECT w FROM word ORDER BY v LIMIT 1, 1", None, ""),
     "cut page": ("SELECT w FROM word ORDER BY v DESC LIMIT 1, 3", "chance", "3 rows compete"),
     "distinct": ("SELECT DISTINCT v FROM word ORDER BY v DESC LIMIT 1", None, ""),
+    "sorted distinct": ("SELECT DISTINCT v FROM word WHERE id > 2 ORDER BY id LIMIT 1", None, ""),
+    "undetermined": (
+        "SELECT DISTINCT g FROM word ORDER BY id LIMIT 1",
+        "chance",
+        "it sorts distinct rows by what they do not determine",
+    ),
     "union": (
         "SELECT g FROM word UNION SELECT 'q' ORDER BY 1 LIMIT 1",
         None,

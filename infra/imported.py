@@ -35,23 +35,23 @@ class _Model(BaseModel):
 class ImportedKey(_Model):
     """A foreign key that the data obeys."""
 
-    columns: tuple[str, ...]
-    references: str
+    columns: tuple[str, ...] = Field(description="Its columns, in the order of the other's key.")
+    references: str = Field(description="The table whose primary key they point at.")
 
 
 class ImportedTable(_Model):
     """A table, as it was written."""
 
     file: str = Field(description="Its Parquet file in the database's directory.")
-    rows: int
-    primary_key: tuple[str, ...] = ()
-    foreign_keys: tuple[ImportedKey, ...] = ()
+    rows: int = Field(description="Its rows.")
+    primary_key: tuple[str, ...] = Field((), description="The columns of its primary key.")
+    foreign_keys: tuple[ImportedKey, ...] = Field((), description="The foreign keys that hold.")
 
 
 class Misfit(_Model):
     """Something that could not be brought over as it was declared."""
 
-    table: str
+    table: str = Field(description="The table or view.")
     column: str = Field(description="A column, or the columns of a key.")
     declared: str = Field(description="The declared type, or the key.")
     became: str = Field(description="What it has become.")
@@ -62,14 +62,14 @@ class Misfit(_Model):
 class ImportManifest(_Model):
     """What an imported database is, and where it came from."""
 
-    layout: int
-    name: str
+    layout: int = Field(description="The version of how an import is laid out.")
+    name: str = Field(description="The database's name.")
     source: str = Field(description="The SQLite file's name.")
-    source_sha256: str
+    source_sha256: str = Field(description="Of the SQLite file and its log.")
     digest: str = Field(description="Of the source and the layout: same digest, same data.")
-    versions: dict[str, str]
-    tables: dict[str, ImportedTable]
-    misfits: tuple[Misfit, ...] = ()
+    versions: dict[str, str] = Field(description="Of Python, SQLite and the packages.")
+    tables: dict[str, ImportedTable] = Field(description="The tables by their names.")
+    misfits: tuple[Misfit, ...] = Field((), description="What did not fit as declared.")
 
 
 def imported_names(directory: Path) -> tuple[str, ...]:

@@ -23,10 +23,10 @@ class GoldEntry(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    question_id: str
-    database: str
-    engine: str
-    status: Literal["admitted", "excluded"]
+    question_id: str = Field(description="The question's id in its suite.")
+    database: str = Field(description="The database that is asked.")
+    engine: str = Field(description="The engine that gold was translated for.")
+    status: Literal["admitted", "excluded"] = Field(description="Whether it may be scored there.")
     cause: Cause | None = Field(None, description="Why it is excluded; null where admitted.")
     reason: str = Field("", description="The same in a sentence.")
     source_sql: str = Field(description="Gold as the suite has it, in SQLite's SQL.")
@@ -36,11 +36,11 @@ class GoldEntry(BaseModel):
         None, description="Whether the rows come in gold's order too; null where not compared."
     )
     rows: int | None = Field(None, description="Rows of gold's result on SQLite.")
-    engine_version: str
+    engine_version: str = Field(description="The engine's own version.")
     engine_package: str = Field(description="The package that the engine comes in.")
-    sqlite_version: str
+    sqlite_version: str = Field(description="The version of SQLite that gold was run on.")
     tolerance: Tolerance = Field(description="How far two numbers may lie apart and be equal.")
-    timeout_s: float
+    timeout_s: float = Field(description="Seconds that a query could take on either side.")
     translation: int = Field(description="The version of the rules.")
     questions_sha256: str = Field(description="Of the file that the question is from.")
     data_digest: str = Field(description="Of the imported database.")

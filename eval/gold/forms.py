@@ -11,10 +11,7 @@ from typing import Final
 import sqlglot
 from sqlglot import exp
 
-__all__ = ["SPACE", "build"]
-
-SPACE: Final = {"postgres": "[[:space:]]", "spark": "[ \\t\\n\\x0B\\f\\r]"}
-"""What SQLite passes over before and after a number in a text."""
+__all__ = ["build"]
 
 _NUMBER: Final = "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
 _UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -23,6 +20,21 @@ _DAY: Final = "(0[1-9]|[12][0-9]|3[01])"
 _MOMENT: Final = (
     f"^[0-9]{{4}}-(0[1-9]|1[0-2])-{_DAY}"
     "([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?)?$"
+)
+
+_START: Final = "CASE WHEN :s < 0 THEN LENGTH(:x) + :s + 1 ELSE :s END"
+_ANY: Final = "CASE WHEN :f IS NOT NULL THEN SUBSTRING(:x, CAST(GREATEST(:f, 1) AS INT)) END"
+_CUT: Final = (
+    "CASE WHEN :n >= 0 THEN SUBSTRING(:x, :f, CAST(:n AS INT)) "
+    "WHEN :n < 0 THEN SUBSTRING(:x, CAST(GREATEST(:f + :n, 1) AS INT), "
+    "CAST(:f - GREATEST(:f + :n, 1) AS INT)) END"
+)
+_ANY_CUT: Final = (
+    "CASE WHEN :f IS NULL THEN NULL "
+    "WHEN :n < 0 THEN SUBSTRING(:x, CAST(GREATEST(:f + :n, 1) AS INT), "
+    "CAST(GREATEST(:f - GREATEST(:f + :n, 1), 0) AS INT)) "
+    "WHEN :n >= 0 THEN SUBSTRING(:x, CAST(GREATEST(:f, 1) AS INT), "
+    "CAST(GREATEST(:f + :n - GREATEST(:f, 1), 0) AS INT)) END"
 )
 
 # Both targets' forms, PostgreSQL's first.
@@ -76,6 +88,14 @@ _FORMS: Final[dict[str, tuple[str, str]]] = {
         "CAST(ROUND(CAST(:x AS NUMERIC), :n) AS DOUBLE PRECISION)",
         "ROUND(CAST(:x AS DOUBLE), :n)",
     ),
+    "substr from end": ("SUBSTRING(:x FROM LENGTH(:x) - :k)", ""),
+    "substr from end, cut": ("SUBSTRING(:x FROM LENGTH(:x) - :k FOR :n)", ""),
+    # Where start or length are calculated: places before the first are empty, and a negative
+    # length takes what stands before the start.
+    "substr from start, cut": (_CUT, _CUT),
+    "start of substr": (_START, _START),
+    "any substr": (_ANY, _ANY),
+    "any substr, cut": (_ANY_CUT, _ANY_CUT),
     # Only the letters A to Z have a case.
     "lower": ('LOWER(:x COLLATE "C")', f"TRANSLATE(:x, '{_UPPER}', '{_UPPER.lower()}')"),
     "upper": ('UPPER(:x COLLATE "C")', f"TRANSLATE(:x, '{_UPPER.lower()}', '{_UPPER}')"),

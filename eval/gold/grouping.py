@@ -7,7 +7,7 @@ has the extreme (SQLite's documentation, "SELECT", section 2.5).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, cast
+from typing import Final
 
 from sqlglot import exp
 
@@ -16,7 +16,7 @@ from bothends.eval.gold.forms import build
 from bothends.eval.gold.schema import Schema
 from bothends.eval.gold.source import UntranslatableError
 
-__all__ = ["RULES", "distinct_as_groups", "find_bare", "grouped_by", "hidden_keys"]
+__all__ = ["RULES", "aggregates_of", "find_bare", "grouped_by", "is_aggregate", "text_of"]
 
 _Place = tuple[str, str]
 
@@ -29,7 +29,7 @@ def find_bare(query: exp.Query, schema: Schema) -> list[tuple[exp.Select, list[e
     """
     open_ones = []
     for select in list(query.find_all(exp.Select)):
-        aggregates = list(_aggregates(select))
+        aggregates = list(aggregates_of(select))
         group = select.args.get("group")
         if not aggregates and group is None:
             continue
@@ -67,13 +67,13 @@ def _parts(select: exp.Select) -> Iterator[exp.Expr]:
             yield part
 
 
-def _aggregates(select: exp.Select) -> Iterator[exp.Expr]:
+def aggregates_of(select: exp.Select) -> Iterator[exp.Expr]:
     """Yield the aggregates of a SELECT, without those of queries in it."""
 
     def walk(node: exp.Expr) -> Iterator[exp.Expr]:
         if isinstance(node, exp.Query):
             return
-        if _is_aggregate(node):
+        if is_aggregate(node):
             yield node
         for child in node.iter_expressions():
             yield from walk(child)
@@ -82,7 +82,8 @@ def _aggregates(select: exp.Select) -> Iterator[exp.Expr]:
         yield from walk(part)
 
 
-def _is_aggregate(node: exp.Expr) -> bool:
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether an expression makes one value of a group's rows."""
     windowed = isinstance(node.parent, exp.Window) and node.arg_key == "this"
     total = isinstance(node, exp.Anonymous) and node.name.upper() == "TOTAL"
     return (isinstance(node, exp.AggFunc) or total) and not windowed
@@ -101,10 +102,10 @@ def grouped_by(select: exp.Select) -> list[exp.Expr]:
 
 
 def _bare(select: exp.Select, keys: list[exp.Expr]) -> Iterator[exp.Column]:
-    known = {_text(key) for key in keys}
+    known = {text_of(key) for key in keys}
 
     def walk(node: exp.Expr) -> Iterator[exp.Column]:
-        if isinstance(node, exp.Query) or _is_aggregate(node) or _text(node) in known:
+        if isinstance(node, exp.Query) or is_aggregate(node) or text_of(node) in known:
             return
         if isinstance(node, exp.Column):
             if isinstance(node.this, exp.Star):
@@ -121,7 +122,7 @@ def _bare(select: exp.Select, keys: list[exp.Expr]) -> Iterator[exp.Column]:
         yield from walk(part)
 
 
-def _text(node: exp.Expr) -> str:
+def text_of(node: exp.Expr) -> str:
     """Return an expression with each column by where it comes from, to tell equal ones."""
     bare = node.copy()
     columns = [bare] if isinstance(bare, exp.Column) else bare.find_all(exp.Column)
@@ -186,75 +187,4 @@ def _tables(select: exp.Select) -> Iterator[exp.Expr]:
             yield clause.this
 
 
-def _sorted_groups(node: exp.Expr, target: Target) -> exp.Expr | None:
-    """Sort groups in a query around theirs: beside HAVING, Spark knows only what is selected."""
-    del target
-    node = cast(exp.Select, node)
-    order = node.args.get("order")
-    if order is None or node.args.get("having") is None or node.args.get("distinct"):
-        return None
-    if not any(map(_is_aggregate, order.find_all(exp.AggFunc))):
-        return None
-    inner = node.copy()
-    names = [item.alias_or_name or f"_column{place}" for place, item in enumerate(node.selects)]
-    if len(set(map(str.lower, names))) < len(names):
-        names = [f"_column{place}" for place in range(len(names))]
-    selected = [
-        exp.alias_(item.unalias(), name) for item, name in zip(inner.selects, names, strict=True)
-    ]
-    outer_order = order.copy()
-    for place, ordered in enumerate(outer_order.expressions):
-        if not (isinstance(ordered.this, exp.Literal) or ordered.this.meta.get("alias")):
-            selected.append(exp.alias_(ordered.this.copy(), f"_key{place}"))
-            ordered.set("this", exp.column(f"_key{place}"))
-    inner.set("expressions", selected)
-    outer = exp.select(*(exp.column(name) for name in names), copy=False)
-    for clause in ("order", "limit", "offset", "with_"):
-        inner.set(clause, None)
-    outer.set("order", outer_order)
-    for clause in ("limit", "offset", "with_"):
-        outer.set(clause, node.args.get(clause))
-    return outer.from_(inner.subquery("_groups", copy=False), copy=False)
-
-
-def hidden_keys(query: exp.Expr) -> list[exp.Expr]:
-    """Return the keys that a SELECT DISTINCT sorts by and does not select."""
-    order = query.args.get("order")
-    distinct = query.args.get("distinct")
-    if not isinstance(query, exp.Select) or order is None or distinct is None:
-        return []
-    if query.args.get("group") is not None or any(_aggregates(query)):
-        return []
-    known = {_text(item.unalias()) for item in query.selects}
-    return [
-        key
-        for key in (ordered.this for ordered in order.expressions)
-        if not isinstance(key, exp.Literal)
-        and not key.meta.get("alias")
-        and _text(key) not in known
-    ]
-
-
-def distinct_as_groups(select: exp.Select) -> exp.Select:
-    """Return a SELECT DISTINCT as groups, each sorted by the least of its hidden keys."""
-    hidden = set(map(id, hidden_keys(select)))
-    for ordered in select.args["order"].expressions:
-        if id(ordered.this) in hidden:
-            ordered.set("this", exp.Min(this=ordered.this))
-    keys = [each.unalias().copy() for each in select.selects]
-    select.set("group", exp.Group(expressions=[each for each in keys if each.find(exp.Column)]))
-    select.set("distinct", None)
-    return select
-
-
-def _sorted_distinct(node: exp.Expr, target: Target) -> exp.Expr | None:
-    """Sort distinct rows by what is not selected, which SQLite alone allows."""
-    del target
-    return distinct_as_groups(cast(exp.Select, node)) if hidden_keys(node) else None
-
-
-RULES: Final = (
-    Rule("sorted distinct", (exp.Select,), _sorted_distinct),
-    Rule("bare columns", (exp.Column, exp.Cast), _read),
-    Rule("sorted groups", (exp.Select,), _sorted_groups, targets=("spark",)),
-)
+RULES: Final = (Rule("bare columns", (exp.Column, exp.Cast), _read),)

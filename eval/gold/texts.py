@@ -65,101 +65,29 @@ def _glob(node: exp.Expr, target: Target) -> exp.Expr | None:
 
 def _substring(node: exp.Expr, target: Target) -> exp.Expr | None:
     """substr() counts a negative start from the end, and a negative length backwards."""
-    subject = node.this
-    start, length = _int(node.args.get("start")), _int(node.args.get("length"))
-    written = node.args.get("length")
-    if start is None or (written is not None and length is None):
-        return _any_substring(node)
-    if length is not None and length < 0:
-        raise UntranslatableError("there is no rule for substr() with a negative length")
-    if start > 0 or (start < 0 and target == "spark"):
+    subject, start, length = node.this, node.args["start"], node.args.get("length")
+    first, count = _int(start), 0 if length is None else _int(length)
+    if first is None or count is None or count < 0 or first == 0:
+        return _any_substring(node, target)
+    if first > 0 or target == "spark":
         return None
-    if start == 0:
-        shorter = exp.convert(max(0, (length or 0) - 1)) if length is not None else None
-        return _call(subject, exp.convert(1), shorter)
     # Places before the first are empty in PostgreSQL, as they are in SQLite.
-    from_end = (
-        exp.Add(this=exp.Length(this=subject.copy()), expression=exp.convert(start + 1))
-        if start != -1
-        else exp.Length(this=subject.copy())
-    )
-    return _call(subject, from_end, written)
+    form = "substr from end" if length is None else "substr from end, cut"
+    return build(form, target, x=subject, k=-first - 1, n=count)
 
 
-def _any_substring(node: exp.Expr) -> exp.Expr:
-    """Where start or length are calculated: the places from..to, cut at the first."""
-    subject, start, written = node.this, node.args["start"], node.args.get("length")
-    if any(part is not None and kind_of(part) != "integer" for part in (start, written)):
+def _any_substring(node: exp.Expr, target: Target) -> exp.Expr:
+    subject, start, length = node.this, node.args["start"], node.args.get("length")
+    if any(part is not None and kind_of(part) != "integer" for part in (start, length)):
         raise UntranslatableError("substr() is given what is no integer")
     literal = _int(start)
-    first = start.copy()
-    if literal is None:
-        wrapped = exp.paren(first)
-        from_end = exp.Add(
-            this=exp.Add(this=exp.Length(this=subject.copy()), expression=wrapped),
-            expression=exp.convert(1),
-        )
-        first = (
-            exp.Case()
-            .when(exp.LT(this=wrapped.copy(), expression=exp.convert(0)), from_end, copy=False)
-            .else_(exp.paren(start.copy()))
-        )
-    elif literal < 0:
-        first = exp.Add(this=exp.Length(this=subject.copy()), expression=exp.convert(literal + 1))
-    begin: exp.Expr = first
-    if literal is None or literal < 1:
-        begin = exp.Greatest(this=first, expressions=[exp.convert(1)], ignore_nulls=True)
-        begin = _strict(begin, start)
-    if written is None:
-        return _call(subject, begin, None)
-    length = exp.paren(written.copy())
-    # Of a negative length they are the ones before the start.
-    backwards = exp.Add(this=exp.paren(first.copy()), expression=length)
-    end = exp.Sub(
-        this=exp.Add(this=exp.paren(first.copy()), expression=length.copy()),
-        expression=exp.convert(1),
-    )
-    forward_count = exp.Greatest(
-        this=exp.Add(
-            this=exp.Sub(this=end, expression=exp.paren(begin.copy())), expression=exp.convert(1)
-        ),
-        expressions=[exp.convert(0)],
-        ignore_nulls=True,
-    )
-    back_begin = exp.Greatest(this=backwards, expressions=[exp.convert(1)], ignore_nulls=True)
-    back_count = exp.Greatest(
-        this=exp.Sub(this=exp.paren(first.copy()), expression=back_begin.copy()),
-        expressions=[exp.convert(0)],
-        ignore_nulls=True,
-    )
-    negative = exp.LT(this=length.copy(), expression=exp.convert(0))
-    zero = exp.GTE(this=length.copy(), expression=exp.convert(0))
-    return (
-        exp.Case()
-        .when(negative, _call(subject, back_begin, back_count), copy=False)
-        .when(zero, _call(subject, begin, forward_count), copy=False)
-    )
-
-
-def _strict(node: exp.Expr, tested: exp.Expr) -> exp.Expr:
-    """NULL where the tested part is: GREATEST passes over NULL."""
-    if isinstance(tested, exp.Literal | exp.Neg):
-        return node
-    present = exp.not_(exp.Is(this=exp.paren(tested.copy()), expression=exp.null()))
-    return exp.Case().when(present, node, copy=False)
-
-
-def _call(subject: exp.Expr, start: exp.Expr, length: exp.Expr | None) -> exp.Expr:
-    whole = [
-        exp.cast(part.copy(), "int") if not _plain(part) else part.copy()
-        for part in filter(None, (start, length))
-    ]
-    return exp.Anonymous(this="SUBSTR", expressions=[subject.copy(), *whole])
-
-
-def _plain(part: exp.Expr) -> bool:
-    """Whether PostgreSQL, whose substr() takes no bigint, has it for an int already."""
-    return not any(part.find_all(exp.Column, exp.Count, exp.Sum, exp.Cast, exp.Query))
+    first = start
+    if literal is None or literal < 0:
+        first = build("start of substr", target, x=subject, s=start)
+    if length is None:
+        return build("any substr", target, x=subject, f=first)
+    form = "substr from start, cut" if literal and literal > 0 else "any substr, cut"
+    return build(form, target, x=subject, f=first, n=length)
 
 
 def _int(node: exp.Expr | None) -> int | None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from bothends.eval.gold import comparing, dates, grouping, numbers, texts
+from bothends.eval.gold import comparing, dates, grouping, numbers, sorting, texts
 from bothends.eval.gold.context import Rule, Target, is_condition, truth, value
 from bothends.eval.gold.kinds import kind_of
 from bothends.eval.gold.names import resolve
@@ -156,6 +156,7 @@ def _by_node() -> defaultdict[type[exp.Expr], list[Rule]]:
         *texts.RULES,
         *dates.RULES,
         *grouping.RULES,
+        *sorting.RULES,
         *numbers.RULES,
         *comparing.RULES,
         *_STRUCTURE,

@@ -60,9 +60,9 @@ def test_postgres(databases: dict[str, Database]) -> None:
 
 
 def test_spark(databases: dict[str, Database]) -> None:
-    """All take minutes; these are all that need a rule besides spelling, and no others."""
+    """All take minutes there: a fixed sample, from one database, and so on one server."""
     questions, _ = bird_questions(BIRD)
     name = min(databases, key=lambda each: databases[each].sqlite.stat().st_size)
     sample = [each for each in questions if each.database == name and each.id not in CHANCE]
-    entries = gate(sample[:SAMPLE], {name: databases[name]}, "spark")
+    entries = gate(sample[::2][:SAMPLE], {name: databases[name]}, "spark")
     assert Counter(entry.status for entry in entries) == {"admitted": len(entries)}

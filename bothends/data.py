@@ -118,6 +118,14 @@ def _translate(
     databases = {name: Database(path, directory / name) for name, path in files.items()}
     known = list(load_gold(directory, target).values())
     asked = [question for question in questions if question.database in databases]
+    lost = Counter(each.database for each in questions if not (directory / each.database).exists())
+    if lost:
+        console.print(
+            f"{_count(lost.total(), 'question')} left out, of databases that are not in "
+            f"{directory}: {', '.join(lost)}",
+            markup=False,
+            soft_wrap=True,
+        )
     if not is_current(
         known, asked, databases, target, questions_sha256=sha256, timeout_s=timeout_s
     ):

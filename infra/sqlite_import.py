@@ -112,6 +112,9 @@ def import_sqlite(
         else:
             scratch.rename(directory)
     except OSError as error:
+        present = read_manifest(directory)
+        if present is not None and present.digest == digest:  # another process was first
+            return present
         raise DataError(
             f"{directory} cannot be written ({error.strerror or error}); "
             "name another directory with --out"

@@ -60,7 +60,8 @@ def _nullif_zero(side: exp.Expr) -> exp.Expr:
     literal = side.unnest() if isinstance(side, exp.Paren) else side
     if isinstance(literal, exp.Cast):
         literal = literal.this
-    if isinstance(literal, exp.Literal) and float(literal.name) != 0:
+    number_ = isinstance(literal, exp.Literal) and not literal.is_string
+    if number_ and float(literal.name) != 0:
         return side
     plain = side.unnest() if isinstance(side, exp.Paren) else side
     return mark(exp.Nullif(this=plain, expression=exp.Literal.number(0)), kind_of(side))

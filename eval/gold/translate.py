@@ -136,6 +136,14 @@ _CLAUSES: Final = (exp.Where, exp.Having, exp.Alias, exp.Ordered, exp.If)
 _TESTS: Final = (exp.Is, exp.Exists, exp.Escape, exp.Paren)
 
 
+def _is(node: exp.Expr, target: Target) -> exp.Expr | None:
+    """IS TRUE asks of a number whether it is not 0."""
+    if not isinstance(node.expression, exp.Boolean) or kind_of(node.this) == "boolean":
+        return None
+    node.set("this", exp.paren(truth(node.this, target)))
+    return node
+
+
 def _limit(node: exp.Expr, target: Target) -> exp.Expr | None:
     """A negative LIMIT is none."""
     del target
@@ -147,6 +155,7 @@ def _limit(node: exp.Expr, target: Target) -> exp.Expr | None:
 
 
 _STRUCTURE: Final = (
+    Rule("numbers as conditions", (exp.Is,), _is),
     Rule("negative limit", (exp.Select, exp.Union, exp.Except, exp.Intersect), _limit),
 )
 

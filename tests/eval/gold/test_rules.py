@@ -8,7 +8,17 @@ from tests.eval.gold.conftest import Pair
 
 # By rule: expressions over one row of t.
 EXPRESSIONS = {
-    "division": ("n / m", "m / 2", "n / 2.0", "r / n", "7 / 2", "-7 / 2", "n / (m - 2)", "r / 0"),
+    "division": (
+        "n / m",
+        "m / 2",
+        "n / 2.0",
+        "r / n",
+        "7 / 2",
+        "-7 / 2",
+        "n / CAST('2x' AS INTEGER)",
+        "n / (m - 2)",
+        "r / 0",
+    ),
     "remainder": ("n % m", "n % 0", "r % 3"),
     "doubles": ("n * 1.0", "1.10", "1e3", "n * 100.0 / 7"),
     "text as number": ("s + 1", "s * 2", "-s", "abs(s)"),
@@ -41,7 +51,7 @@ EXPRESSIONS = {
     "conditions as numbers": ("n > 2", "(n = 3) + 1", "n > 2 AND m < 3", "NOT n", "u IS NULL"),
     "numbers as conditions": (
         *("CASE WHEN n THEN 1 ELSE 0 END", "iif(r, 'yes', 'no')", "CASE WHEN s THEN 1 END"),
-        *("n AND m", "NOT (n OR 0)"),
+        *("n AND m", "NOT (n OR 0)", "n IS TRUE", "n IS NOT FALSE", "(n > 2) IS TRUE"),
     ),
     "dates": (
         *("strftime('%Y', day)", "strftime('%Y-%m', seen)", "strftime('%d/%m/%Y %H:%M', seen)"),

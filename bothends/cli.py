@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bothends.cluster import cluster_app
+from bothends.data import data_app
 from bothends.options import (
     BaseUrl,
     Billing,
@@ -53,6 +54,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(cluster_app, name="cluster")
+app.add_typer(data_app, name="data")
 
 
 def _print_version(wanted: bool) -> None:

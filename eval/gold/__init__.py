@@ -1,0 +1,1 @@
+"""Gold on engines other than the one it was written for: translated, and held against itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from enum import StrEnum
 from pathlib import Path
@@ -113,8 +114,10 @@ def _translate(
     from bothends.eval.gold.entries import load_gold, write_gold
     from bothends.eval.gold.gate import Database, is_current, run_gate
     from bothends.eval.gold.questions import bird_questions
+    from bothends.eval.suites.bird import question_file
 
     questions, sha256 = bird_questions(source)
+    _copy(question_file(source), directory)
     databases = {name: Database(path, directory / name) for name, path in files.items()}
     known = list(load_gold(directory, target).values())
     asked = [question for question in questions if question.database in databases]
@@ -149,6 +152,24 @@ def _translate(
         known = [*(entry for entry in known if entry.database not in databases), *found]
         write_gold(directory, target, known)
     return [entry for entry in known if entry.database in databases]
+
+
+def _copy(questions: Path, directory: Path) -> None:
+    """Put the questions beside the databases: together they are a suite's data directory."""
+    from bothends.infra.errors import DataError
+
+    target = directory / questions.name
+    if target.exists() and target.samefile(questions):
+        return
+    scratch = target.with_suffix(".partial")
+    try:
+        shutil.copyfile(questions, scratch)
+        scratch.replace(target)
+    except OSError as error:
+        raise DataError(
+            f"{target} cannot be written ({error.strerror or error}); name another directory with "
+            "--out"
+        ) from error
 
 
 def _print_import(console: Console, directory: Path, manifests: dict[str, ImportManifest]) -> None:
@@ -190,6 +211,9 @@ def _print_gold(console: Console, directory: Path, target: str, entries: list[Go
     if len(excluded) > _SHOWN:
         console.print(f"    and {len(excluded) - _SHOWN} more", soft_wrap=True)
     console.print(f"  all in {escape(str(gold_file(directory, target)))}", soft_wrap=True)
+    console.print(
+        f"  next: --suite bird --engine {target} --data {escape(str(directory))}", soft_wrap=True
+    )
 
 
 _CAUSES = {

@@ -152,7 +152,8 @@ def _again(
     workers: int | None,
     settings: dict[str, Any],
 ) -> None:
-    from bothends.eval.scoring.score import engine_name, rescore
+    from bothends.engines.registry import engine_name
+    from bothends.eval.scoring.score import rescore
     from bothends.eval.store import RunDirectory
     from bothends.infra.system import usable_cores
 

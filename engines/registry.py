@@ -12,7 +12,7 @@ from bothends.engines.base import Engine
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import UsageError
 
-__all__ = ["engine_names", "open_engine", "without_password"]
+__all__ = ["engine_name", "engine_names", "open_engine", "without_password"]
 
 # name -> "module:function"; the module is imported when the engine is opened.
 _ENGINES: Final = {
@@ -25,6 +25,7 @@ _SCHEMES: Final = {
     "postgresql": _ENGINES["postgres"],
     "sc": "bothends.engines.spark:SparkEngine.connect",
 }
+_NAMES: Final = {"postgresql": "postgres", "sc": "spark"}
 # The parameters of a Spark Connect server's address that are no secret.
 _PUBLIC: Final = ("schema", "use_ssl")
 
@@ -40,6 +41,12 @@ class _Open(Protocol):
 def engine_names() -> tuple[str, ...]:
     """Return the names of the registered engines."""
     return tuple(_ENGINES)
+
+
+def engine_name(spec: str) -> str:
+    """Return the name that the engine of a spec will have, without opening it."""
+    name = spec.partition("://")[0]
+    return _NAMES.get(name, name)
 
 
 def open_engine(spec: str, dataset: Dataset | None = None, *, cores: int | None = None) -> Engine:

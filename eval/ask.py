@@ -97,7 +97,7 @@ def answer_question(
     from bothends.agent.models.base import Case
     from bothends.agent.models.registry import load_model
 
-    question = _question(text, suite, question_id, data)
+    question = _question(text, suite, question_id, data, engine)
     prices = PriceBook.load(prices_file)
     priced_machine = prices.machine(machine)
     controller = load_model(model, prices=prices, base_url=base_url)
@@ -153,17 +153,19 @@ def answer_question(
     )
 
 
-def _question(text: str | None, suite: str | None, question_id: str | None, data: Path) -> Question:
+def _question(
+    text: str | None, suite: str | None, question_id: str | None, data: Path, engine: str
+) -> Question:
     if (text is None) == (question_id is None):
         raise UsageError("give a question in words, or a suite's with --suite and --question")
     if text is not None:
         # A text that is a suite's own question is that question.
-        known = load_suite(suite, data).questions if suite else ()
+        known = load_suite(suite, data, engine).questions if suite else ()
         own = [question for question in known if question.text == text]
         return own[0] if own else Question(id="", text=text, gold={})
     if suite is None:
         raise UsageError("--question names a question of a suite: give --suite as well")
-    return load_suite(suite, data).select([str(question_id)])[0]
+    return load_suite(suite, data, engine).select([str(question_id)])[0]
 
 
 def _dataset(
@@ -171,7 +173,7 @@ def _dataset(
 ) -> Dataset | None:
     if suite is None:
         return None if "://" in engine else parquet_dataset(data)
-    loaded = load_suite(suite, data)
+    loaded = load_suite(suite, data, engine)
     if loaded.scaled and scale_factor is None:
         scale_factor = SMALLEST_SCALE
     return loaded.dataset(scale_factor, data, database=database)

@@ -108,7 +108,7 @@ class Experiment(BaseModel):
         Raises:
             UsageError: If there is no such suite, or it has no scale factors and one is given.
         """
-        suite = load_suite(self.suite, self.data)
+        suite = load_suite(self.suite, self.data, self.engine)
         if self.scale_factor is not None and not suite.scaled:
             raise UsageError(f"suite {self.suite!r} has no scale factors: leave --scale-factor out")
         return suite
@@ -126,6 +126,16 @@ class Experiment(BaseModel):
             sample=self.sample,
             seed=self.sample_seed,
         )
+
+    def excluded(self, suite: Suite) -> dict[str, str]:
+        """Return the questions that it would ask and the suite leaves out, with the reasons."""
+        return {
+            each.question.id: each.reason
+            for each in suite.excluded
+            if self.question_ids is None
+            and (self.databases is None or each.question.database in self.databases)
+            and (self.difficulties is None or each.question.difficulty in self.difficulties)
+        }
 
     @field_serializer("engine")
     def _recorded_engine(self, engine: str) -> str:

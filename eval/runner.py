@@ -134,6 +134,7 @@ def run_experiment(
                 for model in models
             ),
             questions=question_terms(questions, engine.name),
+            excluded=experiment.excluded(suite),
             fingerprint=fingerprint_digest(ground, databases),
             engine=ground,
             databases=databases,

@@ -57,6 +57,10 @@ class Manifest(_Terms):
     experiment: Experiment = Field(description="The resolved configuration.")
     models: tuple[ModelTerms, ...] = Field(description="The controllers.")
     questions: tuple[QuestionTerms, ...] = Field(description="The questions that are asked.")
+    excluded: dict[str, str] = Field(
+        default_factory=dict,
+        description="Questions that are not, since their gold does not hold on this engine: why.",
+    )
     fingerprint: str = Field(description="Digest of the engine's fingerprint and the databases.")
     engine: dict[str, Any] = Field(
         description="The engine's fingerprint, over the first database where there are several."

@@ -10,19 +10,36 @@ from bothends.eval.report.words import join, plural, titles, unpriced
 
 __all__ = ["FEW_REPLICAS", "caveats"]
 
+_NAMED = 10
 FEW_REPLICAS = 5
 """Below this many replicas a report warns of chance."""
 
 
 def caveats(source: ReportInput) -> list[str]:
     """Return the caveats that apply to a run, a sentence or two each."""
-    return [*_unfinished(source), *_bases(source), *_excluded(source.trials), *_few(source)]
+    return [
+        *_unfinished(source),
+        *_left_out(source),
+        *_bases(source),
+        *_excluded(source.trials),
+        *_few(source),
+    ]
 
 
 def _unfinished(source: ReportInput) -> Iterable[str]:
     expected = len(source.models) * len(source.questions) * source.replicas
     if len(source.trials) < expected:
         yield f"The run is not finished: {len(source.trials):,} of {expected:,} trials are in."
+
+
+def _left_out(source: ReportInput) -> Iterable[str]:
+    if source.left_out:
+        names, more = list(source.left_out)[:_NAMED], len(source.left_out) - _NAMED
+        named = join([*names, f"{more} more"] if more > 0 else names)
+        yield (
+            f"{plural(len(source.left_out), 'question')} not asked, since their gold does not hold "
+            f"on this engine: {named}. manifest.json says why."
+        )
 
 
 def _bases(source: ReportInput) -> Iterable[str]:

@@ -42,6 +42,7 @@ def load_report(path: Path) -> ReportInput:
         started=manifest.created_at,
         finished=max((trial.started_at for trial in trials), default=None),
         versions=manifest.versions,
+        left_out=manifest.excluded,
         questions=manifest.questions,
         trials=trials,
     )

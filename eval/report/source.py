@@ -34,6 +34,7 @@ class ReportInput:
         started: When it started, ISO 8601.
         finished: When its last trial ended, or None.
         versions: Versions of what bears on the figures, by name.
+        left_out: Questions of the suite that were not asked, with the reasons, by id.
         questions: The questions, in the suite's order.
         trials: Every trial of the run.
     """
@@ -55,6 +56,7 @@ class ReportInput:
     questions: Sequence[QuestionTerms]
     trials: Sequence[Trial]
     versions: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def by_model(self) -> tuple[Group, ...]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bothends.engines import Limits
+from bothends.engines.registry import engine_name
 from bothends.eval.experiment import Experiment, Regimen
 from bothends.eval.predictions import PredictionSet
 from bothends.eval.scoring.pool import results
@@ -21,7 +22,7 @@ from bothends.infra.system import usable_cores
 if TYPE_CHECKING:
     from bothends.eval.store import RunDirectory
 
-__all__ = ["Listener", "Silent", "engine_name", "rescore", "score_experiment", "score_predictions"]
+__all__ = ["Listener", "Silent", "rescore", "score_experiment", "score_predictions"]
 
 # Most of what writes the record is imported only once the work has begun.
 
@@ -109,6 +110,7 @@ def score_predictions(
             experiment=experiment,
             models=tuple(model_terms(each, questions, everything, prices) for each in entered),
             questions=question_terms(questions, engine),
+            excluded=experiment.excluded(suite),
             **_ground(experiment, datasets),
             machine=machine.describe(),
             prices=prices.snapshot([each.pricing for each in entered], [machine]),
@@ -241,12 +243,6 @@ def rescore(
                 [clerk.again(trial, result_of[trial.key.question_id]) for trial in trials],
             )
     return directory
-
-
-def engine_name(spec: str) -> str:
-    """Return the name of the engine that a spec means."""
-    name = spec.partition("://")[0]
-    return "postgres" if name == "postgresql" else name
 
 
 def _datasets(

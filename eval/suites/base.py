@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import UsageError
 
-__all__ = ["Question", "Suite"]
+__all__ = ["Exclusion", "Question", "Suite"]
 
 _NAMED: Final = 30
 
@@ -59,6 +59,19 @@ class Question:
         return sql
 
 
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A question that cannot be asked on an engine.
+
+    Attributes:
+        question: The question.
+        reason: Why, in a sentence.
+    """
+
+    question: Question
+    reason: str
+
+
 class Suite(ABC):
     """A set of questions over one data set or several.
 
@@ -70,13 +83,15 @@ class Suite(ABC):
     name: str
     scaled: ClassVar[bool] = True
 
-    def __init__(self, data: Path | None = None) -> None:
+    def __init__(self, data: Path | None = None, engine: str = "sqlite") -> None:
         """Take the directory that holds the data; nothing is read yet.
 
         Args:
             data: The directory. A suite whose questions lie with its data needs it.
+            engine: The name of the engine that the questions are for.
         """
         self.data = data
+        self.engine = engine
 
     @property
     @abstractmethod
@@ -86,6 +101,11 @@ class Suite(ABC):
         Raises:
             BothendsError: If they cannot be read.
         """
+
+    @property
+    def excluded(self) -> tuple[Exclusion, ...]:
+        """The questions that are left out on this engine; they are not among `questions`."""
+        return ()
 
     @abstractmethod
     def dataset(
@@ -151,7 +171,13 @@ class Suite(ABC):
             chosen = tuple(q for q in chosen if (_lot(q.id, seed), q.id) in drawn)
         return chosen
 
-    def _check_known(self, noun: str, wanted: Iterable[str], values: Iterable[str]) -> None:
+    def _check_known(self, noun: str, wanted: Sequence[str], values: Iterable[str]) -> None:
+        left_out = {each.question.id: each.reason for each in self.excluded}
+        for each in wanted if noun == "question" else ():
+            if each in left_out:
+                raise UsageError(
+                    f"question {each!r} is left out on engine {self.engine!r}: {left_out[each]}"
+                )
         known = list(dict.fromkeys(value for value in values if value))
         unknown = [each for each in wanted if each not in known]
         if not unknown:

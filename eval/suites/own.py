@@ -37,12 +37,13 @@ class OwnSuite(Suite):
     Args:
         file: The file.
         data: The directory that holds the databases.
+        engine: The name of the engine that the questions are for.
     """
 
     scaled: ClassVar[bool] = False
 
-    def __init__(self, file: Path, data: Path | None = None) -> None:
-        super().__init__(data)
+    def __init__(self, file: Path, data: Path | None = None, engine: str = "sqlite") -> None:
+        super().__init__(data, engine)
         self.file = file
         self.name = str(file)
 

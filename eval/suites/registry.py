@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from bothends.engines.registry import engine_name
 from bothends.eval.suites.base import Suite
 from bothends.infra.errors import UsageError
 
@@ -42,12 +43,13 @@ def is_scaled(name: str) -> bool:
     return load_suite(name).scaled
 
 
-def load_suite(name: str, data: Path | None = None) -> Suite:
+def load_suite(name: str, data: Path | None = None, engine: str = "sqlite") -> Suite:
     """Return a suite, importing it only now.
 
     Args:
         name: A registered name, or the path of a YAML or JSONL file of questions.
         data: The directory that holds its data; a suite whose questions lie there needs it.
+        engine: The engine that its questions are for: a name, or a name with an address.
 
     Raises:
         UsageError: If there is no suite of that name; the message names those there are.
@@ -57,7 +59,7 @@ def load_suite(name: str, data: Path | None = None) -> Suite:
             raise UsageError(f"there is no file {name!r}")
         from bothends.eval.suites.own import OwnSuite
 
-        return OwnSuite(Path(name), data)
+        return OwnSuite(Path(name), data, engine_name(engine))
     if name not in _SUITES:
         near = difflib.get_close_matches(name.lower(), _SUITES, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
@@ -66,5 +68,5 @@ def load_suite(name: str, data: Path | None = None) -> Suite:
             "or a .yaml or .jsonl file of questions"
         )
     module, _, attribute = _SUITES[name].partition(":")
-    suite: Suite = getattr(import_module(module), attribute)(data)
+    suite: Suite = getattr(import_module(module), attribute)(data, engine_name(engine))
     return suite

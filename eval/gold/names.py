@@ -171,6 +171,8 @@ class _Resolver:
         elif isinstance(node, exp.Column):
             if not isinstance(node.this, exp.Star):
                 self._column(node, frame)
+            elif (source := frame.sources.get(node.table.lower())) is not None:
+                node.set("table", exp.to_identifier(source[0]))
         else:
             for child in list(node.iter_expressions()):
                 self._names(child, frame, ctes)

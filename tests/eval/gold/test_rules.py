@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.eval.gold.conftest import Pair
+from .conftest import Pair
 
 # By rule: expressions over one row of t.
 EXPRESSIONS = {

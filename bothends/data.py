@@ -44,7 +44,8 @@ def import_(
         Path, typer.Argument(metavar="DIR", help="Holds the SQLite databases, and the questions.")
     ],
     engine: Annotated[
-        list[Target] | None, typer.Option(help="Engine to translate gold for; repeatable.")
+        list[Target] | None,
+        typer.Option(help="Engine to translate gold for; repeatable. Default: both."),
     ] = None,
     suite: Annotated[
         ImportSuite | None,

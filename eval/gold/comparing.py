@@ -37,6 +37,8 @@ _OF_LESSER: Final[dict[type[exp.Expr], bool]] = {
 
 
 def _compare(node: exp.Expr, target: Target) -> exp.Expr | None:
+    if any("nocase" in side.meta for side in (node.left, node.right)):  # type: ignore[attr-defined]
+        return _compare_folded(node, target)
     if _alike(node.left, node.right):  # type: ignore[attr-defined]
         return None
     left, right = _read(node.left, node.right), _read(node.right, node.left)  # type: ignore[attr-defined]
@@ -54,6 +56,14 @@ def _compare(node: exp.Expr, target: Target) -> exp.Expr | None:
         return compared
     case = exp.Case().when(guarded.meta["guard"], compared)
     return case.when(_present(left, right), exp.convert(_of(node, left)), copy=False)
+
+
+def _compare_folded(node: exp.Expr, target: Target) -> exp.Expr:
+    sides = [
+        side if "nocase" in side.meta else build("lower", target, x=text(side, target))
+        for side in (node.left, node.right)  # type: ignore[attr-defined]
+    ]
+    return type(node)(this=sides[0], expression=sides[1])
 
 
 def _of(node: exp.Expr, left: exp.Expr) -> bool:

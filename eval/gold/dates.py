@@ -2,7 +2,8 @@
 
 A text is a moment where it is `YYYY-MM-DD`, perhaps with a blank or a T and a time of day behind
 it, and else NULL. SQLite knows more forms (zones, times alone, Julian days as numbers): a query
-over data of those changes its meaning here, which the gate sees.
+over data of those changes its meaning here, which the gate sees. A day that its month does not
+have is counted on into the next; older versions of SQLite do so only where the date is moved.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def is_aggregate(node: exp.Expr) -> bool:
     """Whether an expression makes one value of a group's rows."""
     windowed = isinstance(node.parent, exp.Window) and node.arg_key == "this"
     total = isinstance(node, exp.Anonymous) and node.name.upper() == "TOTAL"
-    return (isinstance(node, exp.AggFunc) or total) and not windowed
+    return (isinstance(node, exp.AggFunc | exp.Filter) or total) and not windowed
 
 
 def grouped_by(select: exp.Select) -> list[exp.Expr]:

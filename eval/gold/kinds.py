@@ -11,7 +11,7 @@ from bothends.eval.gold.schema import Affinity, Kind
 from bothends.eval.gold.source import UntranslatableError
 from bothends.infra.sqlite_columns import affinity as declared_affinity
 
-__all__ = ["affinity_of", "annotate", "as_text", "is_number", "kind_of", "mark"]
+__all__ = ["affinity_of", "annotate", "as_value", "is_number", "kind_of", "mark"]
 
 _BOOLEAN: Final = (exp.Predicate, exp.And, exp.Or, exp.Not, exp.Boolean)
 _TEXT: Final = (
@@ -24,7 +24,7 @@ _INTEGER: Final = (
 )
 _REAL: Final = (exp.Avg, exp.Round, exp.PercentRank, exp.CumeDist)
 _AS_ARGUMENT: Final = (
-    *(exp.Paren, exp.Alias, exp.Min, exp.Max, exp.Window, exp.Distinct, exp.Filter, exp.Nullif),
+    *(exp.Alias, exp.Min, exp.Max, exp.Window, exp.Distinct, exp.Filter, exp.Nullif),
     *(exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue, exp.Collate, exp.IgnoreNulls),
 )
 _ANONYMOUS: Final[dict[str, Kind]] = {
@@ -72,13 +72,16 @@ def annotate(node: exp.Expr) -> Kind:
     """
     if "kind" in node.meta:
         return kind_of(node)
-    kind = as_text(_find(node))
+    kind = _find(node)
+    kind = kind if kind == "boolean" else as_value(kind)
     mark(node, kind, _affinity(node, kind))
     return kind
 
 
-def as_text(kind: Kind) -> Kind:
-    """Return what a date is wherever it is not a column of a table: text."""
+def as_value(kind: Kind) -> Kind:
+    """Return what something is where it is a value: of a date its text, of a truth 1 or 0."""
+    if kind == "boolean":
+        return "integer"
     return "text" if kind in ("date", "timestamp") else kind
 
 
@@ -101,9 +104,11 @@ def _find(node: exp.Expr) -> Kind:
         return "real"
     if isinstance(node, exp.Cast):
         return _cast(node)
+    if isinstance(node, exp.Paren):
+        return kinds[0]
     if isinstance(node, _AS_ARGUMENT):
         # Of `DISTINCT x` and the like the argument is the first there is.
-        return kinds[0] if kinds else "null"
+        return as_value(kinds[0]) if kinds else "null"
     if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Mod | exp.Neg):
         return "integer" if {"integer", "boolean"} >= {*kinds} else "real"
     if isinstance(node, exp.Sum | exp.Abs):
@@ -154,13 +159,9 @@ def _whole(literal: exp.Literal) -> bool:
 
 def _one(kinds: Iterable[Kind]) -> Kind:
     """Return the kind of an expression that yields any of some."""
-    found = {*kinds} - {"null"}
+    found = set(map(as_value, kinds)) - {"null"}
     if len(found) <= 1:
         return found.pop() if found else "null"
-    if found <= {"integer", "boolean"}:
-        return "integer"
-    if found <= {"integer", "boolean", "real"}:
+    if found == {"integer", "real"}:
         return "real"
-    if found <= {"text", "date", "timestamp"}:
-        return "text"
     raise UntranslatableError("one column holds numbers and text")

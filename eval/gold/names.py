@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from bothends.eval.gold.kinds import affinity_of, annotate, as_text, kind_of, mark
+from bothends.eval.gold.kinds import affinity_of, annotate, as_value, kind_of, mark
 from bothends.eval.gold.schema import Affinity, Kind, Schema
 from bothends.eval.gold.source import UntranslatableError
 
@@ -171,6 +171,8 @@ class _Resolver:
         elif isinstance(node, exp.Column):
             if not isinstance(node.this, exp.Star):
                 self._column(node, frame)
+            elif (source := frame.sources.get(node.table.lower())) is not None:
+                node.set("table", exp.to_identifier(source[0]))
         else:
             for child in list(node.iter_expressions()):
                 self._names(child, frame, ctes)
@@ -240,7 +242,7 @@ class _Resolver:
                     yield from reversed(outputs.values())
             return
         name = item.alias or (item.name if isinstance(item, exp.Column) else item.sql("sqlite"))
-        yield _Output(name, as_text(kind_of(item)), affinity_of(item))
+        yield _Output(name, as_value(kind_of(item)), affinity_of(item))
 
 
 def _stands_alone(column: exp.Column) -> bool:

@@ -80,12 +80,22 @@ def _sum(node: exp.Expr, target: Target) -> exp.Expr | None:
     distinct = isinstance(argument, exp.Distinct)
     inner = argument.expressions[0] if distinct else argument
     if kind_of(node) == "integer":
-        # Of big integers PostgreSQL's is a decimal, which would divide otherwise.
-        return exp.cast(node.copy(), "bigint") if target == "postgres" else None
+        return _whole_sum(node, target)
     if kind_of(inner) != "text":
         return None
     _put(node, number(inner, target))
     return node
+
+
+def _whole_sum(node: exp.Expr, target: Target) -> exp.Expr | None:
+    """Of big integers PostgreSQL's sum is a decimal, which would divide otherwise."""
+    around = isinstance(node.parent, exp.Window | exp.Filter) and node.arg_key == "this"
+    inner = node
+    while isinstance(inner, exp.Window | exp.Filter):
+        inner = inner.this
+    if target == "spark" or around or not isinstance(inner, exp.Sum):
+        return None
+    return exp.cast(node.copy(), "bigint") if kind_of(node) == "integer" else None
 
 
 def _average(node: exp.Expr, target: Target) -> exp.Expr | None:
@@ -166,6 +176,7 @@ RULES: Final = (
     Rule("remainder", (exp.Mod,), _remainder),
     Rule("doubles", (exp.Literal,), _literal),
     Rule("sum", (exp.Sum,), _sum),
+    Rule("sum", (exp.Window, exp.Filter), _whole_sum),
     Rule("average", (exp.Avg,), _average),
     Rule("total", (exp.Anonymous,), _total),
     Rule("round", (exp.Round,), _round),

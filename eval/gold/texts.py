@@ -50,6 +50,18 @@ def _like(node: exp.Expr, target: Target) -> exp.Expr | None:
     return exp.not_(like) if node.args.get("negate") else like
 
 
+def _collate(node: exp.Expr, target: Target) -> exp.Expr | None:
+    """NOCASE takes a to z for A to Z, on both sides of a comparison."""
+    collation = node.expression.name.upper()
+    if collation not in ("NOCASE", "BINARY"):
+        raise UntranslatableError(f"there is no rule for the collation {collation}")
+    if collation == "BINARY" or kind_of(node.this) != "text":
+        return node.this.copy()  # type: ignore[no-any-return]
+    folded = mark(build("lower", target, x=node.this), "text", affinity_of(node.this))
+    folded.meta["nocase"] = True
+    return folded
+
+
 def _glob(node: exp.Expr, target: Target) -> exp.Expr | None:
     """GLOB with a plain pattern is LIKE that tells capitals apart."""
     pattern = node.expression
@@ -135,6 +147,7 @@ RULES: Final = (
         _numbers,
     ),
     Rule("like", (exp.Like,), _like),
+    Rule("collation", (exp.Collate,), _collate),
     Rule("glob", (exp.Glob,), _glob),
     Rule("substr", (exp.Substring,), _substring),
     Rule("letter case", (exp.Upper, exp.Lower), _case),

@@ -82,6 +82,8 @@ def _rewrite(node: exp.Expr, target: Target, applied: set[str]) -> exp.Expr:
     if (extreme := node.meta.get("beside")) is not None:
         node.meta["beside"] = _rewrite(extreme.copy(), target, applied)
     for key, part in list(node.args.items()):
+        if isinstance(part, exp.DataType):
+            continue
         if isinstance(part, exp.Expr):
             node.set(key, _placed(node, key, _rewrite(part, target, applied), target, applied))
         elif isinstance(part, list) and any(isinstance(each, exp.Expr) for each in part):

@@ -11,7 +11,8 @@ from bothends.eval.gold.entries import GoldEntry, gold_file, load_gold, write_go
 from bothends.eval.gold.gate import Database, GoldQuestion, is_current, run_gate
 from bothends.infra.errors import DataError
 from bothends.infra.sqlite_import import import_sqlite
-from tests.eval.gold.conftest import make_database
+
+from .conftest import make_database
 
 # A collation of a column's own is what no rule sees.
 SCRIPT = """

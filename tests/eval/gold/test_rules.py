@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.eval.gold.conftest import Pair
+from .conftest import Pair
 
 # By rule: expressions over one row of t.
 EXPRESSIONS = {
@@ -26,6 +26,7 @@ EXPRESSIONS = {
         *("CAST(s AS INTEGER)", "CAST(s AS REAL)", "CAST(r AS INTEGER)", "CAST(n AS REAL)"),
         *("CAST(n AS TEXT)", "CAST(r AS TEXT)", "CAST(n > 2 AS INTEGER)"),
         *("CAST('9999999999999999999999' AS INTEGER)", "CAST(n AS NUMERIC)"),
+        *("CAST(s AS FLOAT)", "CAST(n AS VARCHAR(9))", "CAST(s AS DECIMAL(10, 2))"),
     ),
     "round": ("round(r, 1)", "round(r)", "round(n)", "round(s, 1)", "round(r * 7, 3)"),
     "greatest and least": ("max(n, m)", "min(n, m, 3)", "max(n, 1)"),
@@ -98,9 +99,16 @@ EXPRESSIONS = {
 QUERIES = (
     ("average", "SELECT avg(n), avg(r), avg(m), avg(s), avg(DISTINCT m) FROM t"),
     ("sum", "SELECT sum(n) / 4, sum(s), sum(m) / count(*) * 1.5, sum(DISTINCT m) FROM t"),
+    ("division", "SELECT id, sum(n) OVER (PARTITION BY m ORDER BY id) / 2 FROM t"),
+    ("division", "SELECT sum(n) FILTER (WHERE m > 1) / 2 FROM t"),
+    ("collation", "SELECT u FROM t WHERE u COLLATE NOCASE = 'ALPHA' ORDER BY id"),
+    ("collation", "SELECT u FROM t WHERE id < 4 ORDER BY u COLLATE NOCASE, id"),
     ("total", "SELECT total(n), total(r) FROM t WHERE id > 100"),
     ("conditions as numbers", "SELECT sum(n > 2), avg(u = 'alpha'), max(n = 3) FROM t"),
     ("numbers as conditions", "SELECT id FROM t WHERE n AND s"),
+    ("numbers as conditions", "SELECT id FROM t WHERE CASE WHEN n > 2 THEN m = 2 ELSE m > 3 END"),
+    ("numbers as conditions", "SELECT x.f FROM (SELECT n > 2 AS f FROM t) AS x WHERE x.f"),
+    ("conditions as numbers", "SELECT max(n > 2) + 1, coalesce(n > 2, m > 2) FROM t WHERE id = 1"),
     ("numbers as conditions", "SELECT m FROM t GROUP BY m HAVING sum(n)"),
     ("names", 'SELECT "odd name"."GROUP", "ORDER" FROM "ODD NAME" ORDER BY "ORDER"'),
     ("names", 'SELECT o.[group], O."order" FROM "Odd Name" AS O WHERE o."T ID" > 1'),
@@ -128,6 +136,8 @@ QUERIES = (
     ("dates", "SELECT date('now') = CURRENT_DATE"),
     ("", "SELECT m FROM t GROUP BY m HAVING count(DISTINCT id) > 1 ORDER BY sum(n) DESC LIMIT 1"),
     ("", "SELECT m, count(*) c, 1 FROM t GROUP BY m HAVING c > 0 ORDER BY count(*), sum(r), m"),
+    ("", "SELECT T.*, v.n FROM t AS T JOIN t AS V ON v.id = T.m"),
+    ("", "SELECT u, n FROM t WHERE (m, n) IN (SELECT m, max(n) FROM t GROUP BY m)"),
     ("", "SELECT n FROM t ORDER BY n"),
     ("", "SELECT n FROM t ORDER BY n DESC"),
     ("", "SELECT u FROM t ORDER BY u"),
@@ -150,12 +160,7 @@ QUERIES = (
 
 @pytest.mark.parametrize("rule", EXPRESSIONS)
 def test_expressions(pair: Pair, rule: str) -> None:
-    rules = [rule] if rule else []
-    expressions = EXPRESSIONS[rule]
-    if rule == "strings in double quotes":
-        pair.check(f"SELECT id, {', '.join(expressions)} FROM t", *rules)
-        return
-    pair.check(f"SELECT id, {', '.join(expressions)} FROM t", *rules)
+    pair.check(f"SELECT id, {', '.join(EXPRESSIONS[rule])} FROM t", *filter(None, [rule]))
 
 
 @pytest.mark.parametrize(("rule", "sql"), QUERIES)

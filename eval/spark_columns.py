@@ -132,11 +132,13 @@ class SparkColumns(ColumnSearch[Sequence[int]]):
             meeting = meetings[a, b]
             ours = [gold[each] for each in _aggregates(meeting, 0)]
             theirs = [predicted[each] for each in _aggregates(meeting, 1)]
-            if ours[:2] != theirs[:2]:
+            if meeting.near is None:
+                return ours == theirs
+            if ours[0] != theirs[0]:
                 return False
-            if meeting.near is None or ours[2:4] == theirs[2:4]:
+            if ours[1] == theirs[1]:
                 return True
-            return self._bounded(meeting.near, ours[4:], theirs[4:]) and self.agree({a: b})
+            return self._bounded(meeting.near, ours[2:], theirs[2:]) and self.agree({a: b})
 
         return [[b for b in others if equal(a, b)] for a in width]
 
@@ -226,13 +228,15 @@ class SparkColumns(ColumnSearch[Sequence[int]]):
 
 
 def _aggregates(meeting: Meeting, side: int) -> list[str]:
-    """Return what tells a column's values: two hashes, and of numbers also what bounds them."""
-    keys, same = ([pair[side] for pair in pairs] for pairs in (meeting.keys, meeting.same))
+    """Return what tells a column's values: a 64-bit hash, and of numbers also what bounds them."""
+    keys, same = (
+        hashes([pair[side] for pair in pairs])[0] for pairs in (meeting.keys, meeting.same)
+    )
     if meeting.near is None:
-        return list(hashes(same))
+        return [same]
     double = meeting.near.doubles[side]
     bounds = f"min({double})", f"max({double})", f"sum({double})", f"sum(abs({double}))"
-    return [*hashes(keys), *hashes(same), *bounds]
+    return [keys, same, *bounds]
 
 
 def _unjudged(why: str) -> UnjudgedError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -101,8 +102,15 @@ class SparkColumns(ColumnSearch[Sequence[int]]):
             )
         meetings = [self._meeting(*pair) for pair in chosen.items()]
         comparison = Comparison(self.sources, chosen, meetings, marks)
-        if not comparison.near_columns:
-            return bool(self.ask(comparison.exactly())[0][0] == 0)
+        # Sorting is dear, so first see whether anything is left to sort. A column by itself most
+        # often comes here because its hash has told that there is.
+        if len(chosen) > 1 or not comparison.near_columns:
+            equal = self.ask(comparison.exactly())[0][0] == 0
+            if equal or not comparison.near_columns:
+                return bool(equal)
+            # Rows can agree only where their columns do.
+            if any(self._told[pair] is False for pair in chosen.items()):
+                return False
         near = Disagreement(*self.ask(comparison.near())[0])
         if not near.groups:
             return True
@@ -112,7 +120,6 @@ class SparkColumns(ColumnSearch[Sequence[int]]):
             return False
         if near.rows <= self._limits.max_rows:
             return self._match_rest(comparison)
-        # Rows can agree only where their columns do.
         if len(chosen) > 1 and any(b not in self.options[a] for a, b in chosen.items()):
             return False
         raise _unjudged(
@@ -123,24 +130,36 @@ class SparkColumns(ColumnSearch[Sequence[int]]):
     @cached_property
     def options(self) -> list[list[int]]:
         """For each column of gold the predicted columns with an equal multiset of values."""
+
+        def equal(gold: int, predicted: int) -> bool:
+            told = self._told[gold, predicted]
+            return self._agree({gold: predicted}) if told is None else told
+
         width, others = map(range, self.widths)
-        meetings = {(a, b): self._meeting(a, b) for a in width for b in others}
+        return [[b for b in others if equal(a, b)] for a in width]
+
+    @cached_property
+    def _told(self) -> dict[tuple[int, int], bool | None]:
+        """Whether two columns are equal, as far as aggregates tell; None where they do not."""
+        pairs = itertools.product(range(self.widths[0]), range(self.widths[1]))
+        meetings = {pair: self._meeting(*pair) for pair in pairs}
         gold, predicted = (
             self.measure(rows, [each for m in meetings.values() for each in _aggregates(m, side)])
             for side, rows in enumerate((self.sources.gold_rows, self.sources.predicted_rows))
         )
 
-        def equal(a: int, b: int) -> bool:
-            meeting = meetings[a, b]
+        def told(meeting: Meeting) -> bool | None:
             ours = [gold[each] for each in _aggregates(meeting, 0)]
             theirs = [predicted[each] for each in _aggregates(meeting, 1)]
-            if ours[:2] != theirs[:2]:
+            if meeting.near is None:
+                return ours == theirs
+            if ours[0] != theirs[0]:
                 return False
-            if meeting.near is None or ours[2:4] == theirs[2:4]:
+            if ours[1] == theirs[1]:
                 return True
-            return self._bounded(meeting.near, ours[4:], theirs[4:]) and self.agree({a: b})
+            return None if self._bounded(meeting.near, ours[2:], theirs[2:]) else False
 
-        return [[b for b in others if equal(a, b)] for a in width]
+        return {pair: told(meeting) for pair, meeting in meetings.items()}
 
     def _bounded(self, near: Near, gold: Sequence[Any], predicted: Sequence[Any]) -> bool:
         """Whether least, largest and total of two columns allow them to be equal when sorted."""
@@ -231,13 +250,15 @@ class SparkColumns(ColumnSearch[Sequence[int]]):
 
 
 def _aggregates(meeting: Meeting, side: int) -> list[str]:
-    """Return what tells a column's values: two hashes, and of numbers also what bounds them."""
-    keys, same = ([pair[side] for pair in pairs] for pairs in (meeting.keys, meeting.same))
+    """Return what tells a column's values: a 64-bit hash, and of numbers also what bounds them."""
+    keys, same = (
+        hashes([pair[side] for pair in pairs])[0] for pairs in (meeting.keys, meeting.same)
+    )
     if meeting.near is None:
-        return list(hashes(same))
+        return [same]
     double = meeting.near.doubles[side]
     bounds = f"min({double})", f"max({double})", f"sum({double})", f"sum(abs({double}))"
-    return [*hashes(keys), *hashes(same), *bounds]
+    return [keys, same, *bounds]
 
 
 def _unjudged(why: str) -> UnjudgedError:

@@ -118,6 +118,11 @@ class Comparison:
             meetings = [*meetings, _MARK]
         pairs = [pair for meeting in meetings for pair in meeting.keys]
         self._pairs = pairs
+        self._same = [
+            pair
+            for meeting in meetings
+            for pair in (meeting.keys if meeting.near is None else meeting.same)
+        ]
         self._keys = [f"k{index}" for index in range(len(pairs))]
         # Of a column that is near the first key is its shape.
         self._shapes = []
@@ -135,11 +140,15 @@ class Comparison:
         return len(self._near)
 
     def exactly(self) -> str:
-        """The number of distinct rows that one side has more often; for exact columns only."""
-        keys = ", ".join(self._keys)
+        """The number of distinct rows that one side has more often, whatever the tolerance."""
+        keys = ", ".join(f"k{index}" for index in range(len(self._same)))
+        sides = " UNION ALL ".join(
+            f"SELECT {', '.join(f'{pair[index]} AS k{at}' for at, pair in enumerate(self._same))}, "
+            f"{side} AS side FROM {self._from[index]}"
+            for index, side in enumerate((1, -1))
+        )
         return (
-            f"SELECT count(*) FROM (SELECT 1 FROM ({self._union()}) GROUP BY {keys} "
-            "HAVING sum(side) <> 0)"
+            f"SELECT count(*) FROM (SELECT 1 FROM ({sides}) GROUP BY {keys} HAVING sum(side) <> 0)"
         )
 
     def as_sets(self) -> str:

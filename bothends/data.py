@@ -49,7 +49,7 @@ def import_(
     ] = None,
     suite: Annotated[
         ImportSuite | None,
-        typer.Option(help="Suite whose gold is translated. Default: none, data alone."),
+        typer.Option(help="Suite whose gold is translated. Default: bird, where DIR is BIRD's."),
     ] = None,
     database: Annotated[
         list[str] | None, typer.Option(help="Database to bring over; repeatable. Default: all.")
@@ -64,11 +64,12 @@ def import_(
     """Import SQLite databases as Parquet, and translate their gold where it means the same."""
     from rich.console import Console
 
+    from bothends.eval.suites.bird import holds_questions
     from bothends.infra.errors import UsageError
     from bothends.infra.sqlite_import import find_sqlite
 
-    if engine and suite is None:
-        raise UsageError("--engine says whose gold is translated for: give --suite as well")
+    if suite is None and holds_questions(source):
+        suite = ImportSuite.bird
     files = find_sqlite(source)
     unknown = [name for name in database or () if name not in files]
     if unknown:

@@ -23,7 +23,7 @@ from bothends.infra.dataset import Dataset
 from bothends.infra.errors import DataError
 from bothends.infra.imported import MANIFEST, imported_dataset
 
-__all__ = ["BirdSuite", "question_file", "unique_ids"]
+__all__ = ["BirdSuite", "holds_questions", "question_file", "unique_ids"]
 
 _QUESTIONS: Final = ("dev.json", "mini_dev_sqlite.json")
 _HOLDS: Final = "dev.json (or mini_dev_sqlite.json) and dev_databases"
@@ -101,16 +101,25 @@ def _questions(directory: Path) -> tuple[Question, ...]:
     return unique_ids(questions, file)
 
 
+def holds_questions(directory: Path) -> bool:
+    """Whether a directory is BIRD's: its questions are there, and a folder of its databases."""
+    return (directory / "dev_databases").is_dir() and _file(directory) is not None
+
+
 def question_file(directory: Path) -> Path:
     """Return the file of questions in a directory of BIRD's.
 
     Raises:
         DataError: If there is none.
     """
-    file = next((path for name in _QUESTIONS if (path := directory / name).is_file()), None)
+    file = _file(directory)
     if file is None:
         raise DataError(f"{directory} is not BIRD's: it must hold {_HOLDS}")
     return file
+
+
+def _file(directory: Path) -> Path | None:
+    return next((path for name in _QUESTIONS if (path := directory / name).is_file()), None)
 
 
 def unique_ids(questions: list[Question], file: Path) -> tuple[Question, ...]:

@@ -84,7 +84,6 @@ def test_data_alone_of_one_database(bird: Path, here: Path) -> None:
     [
         (["missing"], "missing does not exist"),
         (["BIRD", "--database", "zo"], "no database 'zo'; its databases are: park, zoo"),
-        (["BIRD", "--engine", "spark"], "give --suite as well"),
         (["BIRD/dev_databases", "--suite", "bird"], "holds none of dev.json"),
     ],
 )

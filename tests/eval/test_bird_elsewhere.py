@@ -27,7 +27,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("bird")
     source = make_bird(root / "source", CHANCE)
     command = [sys.executable, "-m", "bothends", "data", "import", str(source)]
-    options = ["--suite", "bird", "--engine", "postgres", "--out", str(root / "out")]
+    options = ["--engine", "postgres", "--out", str(root / "out")]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "postgres: 9 of 11 admitted" in done.stdout

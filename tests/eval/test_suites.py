@@ -44,7 +44,7 @@ def test_bird_is_read_as_it_is_distributed(tmp_path: Path) -> None:
     dataset = suite.dataset(None, tmp_path, database="zoo")
     assert dataset.sqlite == tmp_path / "dev_databases/zoo/zoo.sqlite"
     with open_engine("sqlite", dataset) as engine:
-        assert engine.list_tables() == ('"wild animal"',)
+        assert engine.execute(suite.questions[7].gold_sql("sqlite")).rows == (("emu",), ("owl",))
         assert engine.fingerprint().data == f"zoo {dataset.digest}"
     assert [path.name for path in dataset.directory.iterdir()] == ["zoo.sqlite"]
     with pytest.raises(UsageError, match="zoo is a SQLite file, which engine 'postgres' cannot"):

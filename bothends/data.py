@@ -49,7 +49,9 @@ def import_(
     ] = None,
     suite: Annotated[
         ImportSuite | None,
-        typer.Option(help="Suite whose gold is translated. Default: bird, where DIR is BIRD's."),
+        typer.Option(
+            help="Suite whose gold is translated. Default with --engine: bird, if DIR is BIRD's."
+        ),
     ] = None,
     database: Annotated[
         list[str] | None, typer.Option(help="Database to bring over; repeatable. Default: all.")
@@ -68,7 +70,7 @@ def import_(
     from bothends.infra.errors import UsageError
     from bothends.infra.sqlite_import import find_sqlite
 
-    if suite is None and holds_questions(source):
+    if engine and suite is None and holds_questions(source):
         suite = ImportSuite.bird
     files = find_sqlite(source)
     unknown = [name for name in database or () if name not in files]

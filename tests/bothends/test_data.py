@@ -36,7 +36,10 @@ def bird(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / "dev_databases" / name).mkdir(parents=True)
         with closing(sqlite3.connect(root / "dev_databases" / name / f"{name}.sqlite")) as link:
             link.executescript(script)
-    questions = [{"question_id": int(i), "db_id": db, "SQL": sql} for i, db, sql in QUESTIONS]
+    questions = [
+        {"question_id": int(number), "db_id": database, "question": "What?", "SQL": sql}
+        for number, database, sql in QUESTIONS
+    ]
     (root / "dev.json").write_text(json.dumps(questions))
     return root
 
@@ -84,7 +87,7 @@ def test_data_alone_of_one_database(bird: Path, here: Path) -> None:
     [
         (["missing"], "missing does not exist"),
         (["BIRD", "--database", "zo"], "no database 'zo'; its databases are: park, zoo"),
-        (["BIRD/dev_databases", "--suite", "bird"], "holds none of dev.json"),
+        (["BIRD/dev_databases", "--suite", "bird"], "is not BIRD's: it must hold dev.json"),
     ],
 )
 def test_mistakes_are_one_sentence(

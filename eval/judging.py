@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from bothends.engines import Capability, Engine, Limits, Outcome
 from bothends.eval.compare import judge
-from bothends.eval.large import judge_large
 from bothends.eval.record import Verdict
 
 __all__ = ["gold_limits", "unfit_gold", "verdict_on"]
@@ -37,6 +36,8 @@ def verdict_on(
     """
     if gold.whole and predicted.whole:
         return judge(gold, predicted, gold_sql=gold_sql, dialect=engine.dialect)
+    from bothends.eval.large import judge_large  # what most results never need
+
     return judge_large(
         engine, gold, predicted, gold_sql=gold_sql, predicted_sql=predicted_sql, limits=limits
     )

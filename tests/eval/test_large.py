@@ -5,32 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from bothends.engines import Engine, Limits, Outcome, open_engine
-from bothends.engines.spark import SparkEngine
 from bothends.eval.columns import Columns
 from bothends.eval.compare import judge
+from bothends.eval.effort import Effort
 from bothends.eval.judging import unfit_gold, verdict_on
 from bothends.eval.large import judge_large
-from bothends.eval.normalise import normalise
+from bothends.eval.normalise import normalise_column
 from bothends.eval.record import Tolerance, Verdict
 from bothends.eval.spark_cells import CellType
 from bothends.eval.spark_columns import SparkColumns
 from bothends.eval.spark_rows import Sources
-from bothends.infra.dataset import Dataset
 from bothends.infra.errors import UnjudgedError
 
 CAP = Limits(timeout_s=60.0, max_rows=2)
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    directory = tmp_path_factory.mktemp("large")
-    nothing = Dataset(name="none", scale_factor=None, directory=directory, tables={})
-    with SparkEngine(nothing, cores=1) as engine:
+def spark(cluster: Any) -> Iterator[Engine]:
+    with open_engine(cluster.state.connect) as engine:
         yield engine
 
 
@@ -92,11 +89,12 @@ def test_columns_of_every_two_types_meet_as_in_memory(spark: Engine) -> None:
         spark, cut(gold), cut(predicted), (gold_sql, predicted_sql), CAP, Tolerance()
     )
     ours, theirs = (
-        [tuple(map(normalise, row)) for row in outcome.rows] for outcome in (gold, predicted)
+        [normalise_column(column) for column in zip(*outcome.rows, strict=True)]
+        for outcome in (gold, predicted)
     )
     width = len(columns)
-    expected = Columns(ours, theirs, (width, width), Tolerance())
-    assert judging.options == expected.options
+    expected = Columns(ours, theirs, 3, Tolerance(), Effort(10_000_000))
+    assert dict(enumerate(judging.options)) == expected.options
     # Each column meets itself at least, and some meet more: 1, 1.00, 1.000000000001.
     names = list(EVERY_TYPE)
     met = {

@@ -86,8 +86,8 @@ def pair(request: pytest.FixtureRequest, odd: tuple[Path, Path]) -> Iterator[Pai
     path, directory = odd
     dataset = imported_dataset(directory, request.param)
     names = names_on(request.param, ("t", "Odd Name"))
-    with (
-        open_engine(f"sqlite:///{path}") as source,
-        open_engine(request.param, dataset, cores=1) as target,
-    ):
+    spec = request.param
+    if spec == "spark":
+        spec = request.getfixturevalue("cluster").state.connect
+    with open_engine(f"sqlite:///{path}") as source, open_engine(spec, dataset) as target:
         yield Pair(source, target, schema_of(dataset, names))

@@ -15,6 +15,7 @@ from bothends.eval.compare import result_digest
 from bothends.eval.cost import price_steps
 from bothends.eval.experiment import Billing, Regimen
 from bothends.eval.judging import gold_limits, unfit_gold, verdict_on
+from bothends.eval.official import exact_match, soft_f1
 from bothends.eval.record import Gold, Status, Trial, TrialKey
 from bothends.eval.soundness import Soundness, check_gold
 from bothends.eval.store import RunDirectory
@@ -164,7 +165,7 @@ def run_trial(
         run = agent.run(case, callbacks=callbacks)
         status, reason = run.status, run.error
     outcome = run.outcome
-    verdict = timing = None
+    verdict = timing = same = overlap = None
     if outcome is not None and outcome.status == "ok" and run.sql and case.gold_sql:
         try:
             verdict = verdict_on(
@@ -176,6 +177,9 @@ def run_trial(
                 limits=terms.limits,
             ).model_copy(update={"gold_nondeterministic": gold_nondeterministic})
             timing = measure(terms.engine, case.gold_sql, run.sql, terms.regimen, terms.limits)
+            same = exact_match(case.gold_sql, run.sql, case.dialect)
+            if gold.whole and outcome.whole:
+                overlap = soft_f1(gold.rows, outcome.rows)
         except UnjudgedError as error:
             status, reason = "unjudged", f"cannot be judged: {error}"
     overhead_s = run.seconds - top_level_seconds(run.steps)
@@ -202,6 +206,8 @@ def run_trial(
         columns=outcome.columns if outcome else (),
         verdict=verdict,
         timing=timing,
+        exact_match=same,
+        soft_f1=overlap,
         e2e_s=run.seconds,
         overhead_s=overhead_s,
         stages=stages,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -15,6 +16,26 @@ from bothends.engines.spark_cluster import cluster_state
 from bothends.engines.spark_cluster_keeper import ClusterState
 from bothends.infra import tpch
 from bothends.infra.dataset import Dataset
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say which tests stay together where several processes share them.
+
+    A Spark server takes seconds to start: the tests that need the shared cluster are one group,
+    those that start a server of their own another, and all others stay with their file.
+    """
+    for item in items:
+        on_cluster = "cluster" in getattr(item, "fixturenames", ())
+        if on_cluster or item.get_closest_marker("cluster"):
+            group = "cluster"
+        elif item.get_closest_marker("slow"):
+            group = "slow"
+        else:
+            group = str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))
+    # The longest first, so that no process is left with them alone at the end.
+    items.sort(key=lambda item: not item.get_closest_marker("slow"))
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +59,9 @@ def tpch_dataset(
         root = request.config.cache.mkdir("bothends")
     else:  # pytest was told to keep no cache
         root = tmp_path_factory.mktemp("data")
-    return tpch.tpch_dataset(0.01, root)
+    with (root / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several processes may run tests
+        return tpch.tpch_dataset(0.01, root)
 
 
 def is_running(pid: int) -> bool:

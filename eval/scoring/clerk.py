@@ -12,7 +12,7 @@ from bothends.agent.record import Stage, Step, Usage
 from bothends.eval.cost import describe_pricing, price_steps
 from bothends.eval.experiment import Experiment
 from bothends.eval.predictions import Prediction, PredictionSet
-from bothends.eval.record import Cost, Gold, StageCost, Status, Trial, TrialKey
+from bothends.eval.record import Cost, Gold, StageCost, Status, Trial, TrialKey, Verdict
 from bothends.eval.scoring.task import GoldResult, Judged, Result, Task, folded
 from bothends.eval.store import ModelTerms
 from bothends.eval.suites.base import Question
@@ -135,6 +135,8 @@ class Clerk:
             columns=gold.columns,
             row_count=gold.row_count,
             digest=gold.digest,
+            deterministic=gold.soundness.deterministic,
+            determinism=gold.soundness.reason,
             seconds=gold.seconds,
         )
 
@@ -167,7 +169,7 @@ class Clerk:
             row_count=judged.row_count,
             first_rows=judged.first_rows,
             columns=judged.columns,
-            verdict=judged.verdict,
+            verdict=_flagged(judged, result.gold),
             timing=judged.timing,
             exact_match=judged.exact_match,
             soft_f1=judged.soft_f1,
@@ -199,7 +201,7 @@ class Clerk:
                 "row_count": judged.row_count,
                 "first_rows": judged.first_rows,
                 "columns": judged.columns,
-                "verdict": judged.verdict,
+                "verdict": _flagged(judged, gold),
                 "timing": judged.timing or (trial.timing if judged.verdict else None),
                 "exact_match": judged.exact_match,
                 "soft_f1": judged.soft_f1,
@@ -229,6 +231,12 @@ class Clerk:
             llm_priced_by="not priced: the prediction tells neither tokens nor seconds",
             engine_priced_by=f"{self._machine.describe()}, {self._experiment.billing} seconds",
         )
+
+
+def _flagged(judged: Judged, gold: GoldResult) -> Verdict | None:
+    if judged.verdict is None or gold.soundness.deterministic is not False:
+        return judged.verdict
+    return judged.verdict.model_copy(update={"gold_nondeterministic": True})
 
 
 def _ended(

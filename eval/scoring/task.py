@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from bothends.engines import Limits
 from bothends.eval.experiment import Regimen
 from bothends.eval.record import Timing, Verdict
+from bothends.eval.soundness import Soundness
 from bothends.infra.dataset import Dataset
 
 __all__ = ["Bench", "GoldResult", "Judged", "Result", "Task", "folded"]
@@ -69,6 +70,7 @@ class GoldResult:
         row_count: Its rows.
         digest: The digest of its rows.
         seconds: Its first execution.
+        soundness: Whether its result is the only right one.
     """
 
     status: _Ended
@@ -77,6 +79,7 @@ class GoldResult:
     row_count: int | None
     digest: str | None
     seconds: float
+    soundness: Soundness
 
 
 @dataclass(frozen=True, slots=True)

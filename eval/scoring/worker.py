@@ -10,6 +10,7 @@ from bothends.eval.compare import result_digest
 from bothends.eval.judging import gold_limits, unfit_gold, verdict_on
 from bothends.eval.official import exact_match, soft_f1
 from bothends.eval.scoring.task import Bench, GoldResult, Judged, Result, Task, folded
+from bothends.eval.soundness import Soundness, check_gold
 from bothends.eval.timing import measure
 from bothends.infra.errors import UnjudgedError
 from bothends.infra.text import as_cell
@@ -45,6 +46,9 @@ class Worker:
         unfit = unfit_gold(engine, gold, limits)
         if unfit is not None:
             gold = Outcome(status="failed", seconds=gold.seconds, error=unfit)
+        sound = Soundness(None)
+        if gold.status == "ok" and gold.whole:
+            sound = check_gold(engine, task.gold_sql, gold, limits)
         result = GoldResult(
             gold.status,
             gold.error,
@@ -53,6 +57,7 @@ class Worker:
             gold.digest
             or (result_digest(gold) if (gold.row_count or 0) <= _DIGESTED_ROWS else None),
             gold.seconds,
+            sound,
         )
         if gold.status != "ok":
             return Result(result)

@@ -111,7 +111,7 @@ def test_questions_are_chosen_and_times_taken(bird: Path) -> None:
         ((*SCORE, "other.json"), "none of its ids (77) is a question"),
         ((*SCORE, "good.json", "--database", "x"), "no database 'x'; its databases are: d, e"),
         ((*SCORE, "good.json", "--scale-factor", "1"), "no scale factors"),
-        ((*SCORE, "good.json", "--engine", "spark"), "no gold SQL for engine 'spark'"),
+        ((*SCORE, "good.json", "--engine", "spark"), "no gold for engine 'spark'"),
         ((*SCORE, "good.json", "--model", "acme:x"), "no price is known for acme:x"),
         ((*SCORE, "good.json", "--timeout", "0"), "--timeout: "),
         (("score", "--suite", "brid", "--data", "bird", "--predictions", "good.json"), "'bird'"),

@@ -56,7 +56,8 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 def slow(name: str) -> Any:
-    return pytest.param(name, marks=pytest.mark.slow)
+    shared = [pytest.mark.cluster] if name.startswith("spark-") else []
+    return pytest.param(name, marks=[pytest.mark.slow, *shared])
 
 
 class Opened(dict[str, Engine]):

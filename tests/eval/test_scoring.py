@@ -319,3 +319,18 @@ def test_both_formats_of_predictions_are_the_same(bird: Path) -> None:
         whole, lines = (read_predictions(folder / f"{name}.{end}") for end in ("json", "jsonl"))
         assert sql(whole) == sql(lines)
         assert all(prediction.input_tokens for prediction in lines.of.values())
+
+
+def test_gold_that_is_one_of_several_right_answers_is_flagged(tmp_path: Path) -> None:
+    cut = "SELECT name FROM pupil LIMIT 2"
+    data = make_bird(tmp_path / "bird", (41, "school", "simple", "Two pupils", "", cut))
+    others = "SELECT name FROM pupil ORDER BY name DESC LIMIT 2"
+    file = write(tmp_path / "p.json", {"41": others, "22": GOLD["22"]})
+    trials = score_little(data, tmp_path / "run", file, question_ids=["22", "41"])
+    flags = {
+        key: trial.verdict and trial.verdict.gold_nondeterministic for key, trial in trials.items()
+    }
+    assert flags == {"22": False, "41": True}
+    golds = {gold.question_id: gold for gold in RunDirectory(tmp_path / "run").golds()}
+    assert (golds["22"].deterministic, golds["41"].deterministic) == (True, False)
+    assert "5 rows that are tied" in golds["41"].determinism

@@ -80,7 +80,10 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return path, root / "imported" / "odd"
 
 
-@pytest.fixture(scope="session", params=["postgres", pytest.param("spark", marks=pytest.mark.slow)])
+@pytest.fixture(
+    scope="session",
+    params=["postgres", pytest.param("spark", marks=[pytest.mark.slow, pytest.mark.cluster])],
+)
 def pair(request: pytest.FixtureRequest, odd: tuple[Path, Path]) -> Iterator[Pair]:
     """SQLite beside each target, one for the whole session."""
     path, directory = odd

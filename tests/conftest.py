@@ -22,17 +22,11 @@ from bothends.infra.dataset import Dataset
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Say which tests stay together where several processes share them.
 
-    A Spark server takes seconds to start: the tests that need the shared cluster are one group,
-    those that start a server of their own another, and all others stay with their file.
+    Spark takes seconds to start and all cores: the tests that need it stay in one process, with
+    one cluster, beside which the others run, each with its file.
     """
     for item in items:
-        on_cluster = "cluster" in getattr(item, "fixturenames", ())
-        if on_cluster or item.get_closest_marker("cluster"):
-            group = "cluster"
-        elif item.get_closest_marker("slow"):
-            group = "slow"
-        else:
-            group = str(item.path)
+        group = "slow" if item.get_closest_marker("slow") else str(item.path)
         item.add_marker(pytest.mark.xdist_group(group))
     # The longest first, so that no process is left with them alone at the end.
     items.sort(key=lambda item: not item.get_closest_marker("slow"))

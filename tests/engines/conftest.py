@@ -56,8 +56,7 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 def slow(name: str) -> Any:
-    shared = [pytest.mark.cluster] if name.startswith("spark-") else []
-    return pytest.param(name, marks=[pytest.mark.slow, *shared])
+    return pytest.param(name, marks=pytest.mark.slow)
 
 
 class Opened(dict[str, Engine]):

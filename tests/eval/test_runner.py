@@ -36,7 +36,6 @@ FAULTY = (
     "scripted:hesitating",
 )
 ENGINES = ("sqlite", "postgres", pytest.param("spark", marks=pytest.mark.slow))
-ON_CLUSTER = pytest.param("spark", marks=[pytest.mark.slow, pytest.mark.cluster])
 # Joins, subqueries, outer joins, one row and many: Spark compiles each at length, and the suite's
 # own tests have all of its gold on a cluster.
 FOR_SPARK = ("1", "13", "15", "22")
@@ -79,7 +78,7 @@ def test_perfect_is_always_right(tpch_dataset: Dataset, tmp_path: Path, engine: 
         assert (len(gold.digest or "") == 64) == (not large)
 
 
-@pytest.mark.parametrize("engine", [*ENGINES[:2], ON_CLUSTER])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_each_faulty_script_gets_what_it_was_built_to_get(
     request: pytest.FixtureRequest, tpch_dataset: Dataset, tmp_path: Path, engine: str
 ) -> None:

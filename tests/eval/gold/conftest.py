@@ -82,7 +82,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(
     scope="session",
-    params=["postgres", pytest.param("spark", marks=[pytest.mark.slow, pytest.mark.cluster])],
+    params=["postgres", pytest.param("spark", marks=pytest.mark.slow)],
 )
 def pair(request: pytest.FixtureRequest, odd: tuple[Path, Path]) -> Iterator[Pair]:
     """SQLite beside each target, one for the whole session."""

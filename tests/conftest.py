@@ -26,8 +26,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     one cluster, beside which the others run, each with its file.
     """
     for item in items:
-        group = "slow" if item.get_closest_marker("slow") else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+        if item.get_closest_marker("xdist_group") is None:
+            group = "slow" if item.get_closest_marker("slow") else str(item.path)
+            item.add_marker(pytest.mark.xdist_group(group))
     # The longest first, so that no process is left with them alone at the end.
     items.sort(key=lambda item: not item.get_closest_marker("slow"))
 

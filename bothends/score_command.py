@@ -103,8 +103,10 @@ def score(
             )
         _again(directory, out, data, workers, settings)
         return
+    given = {"--suite": suite, "--data": data, "--predictions": predictions}
+    missing = [option for option, value in given.items() if not value]
     if suite is None or data is None or not predictions:
-        raise UsageError("give --suite, --data and --predictions, or a run directory")
+        raise UsageError(f"{', '.join(missing)} missing: give all three, or a run directory")
     settings |= {
         "suite": suite,
         "engine": engine,

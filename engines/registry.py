@@ -44,9 +44,16 @@ def engine_names() -> tuple[str, ...]:
 
 
 def engine_name(spec: str) -> str:
-    """Return the name that the engine of a spec will have, without opening it."""
+    """Return the name that the engine of a spec will have, without opening it.
+
+    Raises:
+        UsageError: If no engine has that name.
+    """
     name = spec.partition("://")[0]
-    return _NAMES.get(name, name)
+    name = _NAMES.get(name, name)
+    if name not in _ENGINES:
+        raise _unknown(spec, name)
+    return name
 
 
 def open_engine(spec: str, dataset: Dataset | None = None, *, cores: int | None = None) -> Engine:
@@ -72,11 +79,7 @@ def open_engine(spec: str, dataset: Dataset | None = None, *, cores: int | None 
     name, separator, address = spec.partition("://")
     target = (_ENGINES | _SCHEMES if separator else _ENGINES).get(name)
     if target is None:
-        close = difflib.get_close_matches(name, _ENGINES, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UsageError(
-            f"no engine {without_password(spec)!r}: {hint}the engines are: {', '.join(_ENGINES)}"
-        )
+        raise _unknown(spec, name)
     if not separator and dataset is None:
         raise UsageError(f"engine {name!r} needs data: give --suite or --data")
     if dataset is not None and dataset.sqlite and not dataset.tables and name != "sqlite":
@@ -87,6 +90,14 @@ def open_engine(spec: str, dataset: Dataset | None = None, *, cores: int | None 
     module, _, function = target.partition(":")
     opens = cast(_Open, attrgetter(function)(importlib.import_module(module)))
     return opens(address if separator else None, dataset, cores)
+
+
+def _unknown(spec: str, name: str) -> UsageError:
+    close = difflib.get_close_matches(name, _ENGINES, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return UsageError(
+        f"no engine {without_password(spec)!r}: {hint}the engines are: {', '.join(_ENGINES)}"
+    )
 
 
 def without_password(spec: str) -> str:

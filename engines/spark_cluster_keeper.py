@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -37,6 +38,8 @@ _CONNECT_PORT: Final = 15002
 _APPLICATIONS: Final = 2
 _LOOPBACK: Final = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1"}
 _DAEMON_OPTIONS: Final = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_MOST_ENDS: Final = 5
+_ENDS_WITHIN_S: Final = 120.0
 _CONNECT_OPTIONS: Final = ("-Xmx1g", "-XX:+ExitOnOutOfMemoryError")
 _CONNECT_CONF: Final = {
     "spark.sql.session.timeZone": "UTC",
@@ -152,11 +155,23 @@ class _Cluster:
         self._say("")
 
     def watch(self) -> None:
-        """Replace processes that end, forever."""
+        """Replace processes that end.
+
+        Raises:
+            EngineError: If one ends again and again, as where another program has its port.
+        """
+        ends: dict[str, list[float]] = defaultdict(list)
         while True:
             time.sleep(_WATCH_S)
             for name, process in self._running.items():
                 if not process.alive:
+                    ends[name].append(time.monotonic())
+                    lately = ends[name][-_MOST_ENDS:]
+                    if len(lately) == _MOST_ENDS and lately[-1] - lately[0] < _ENDS_WITHIN_S:
+                        raise EngineError(
+                            f"{name} ended {_MOST_ENDS} times within {_ENDS_WITHIN_S:g} s, so that "
+                            f"the cluster is stopped. Its log ends:\n{process.log_tail}"
+                        )
                     process.close()
                     with contextlib.suppress(EngineError):  # the next round tries again
                         self._running[name] = self._starts[name]()

@@ -150,7 +150,7 @@ def _master(address: str) -> tuple[str, int]:
     match = _MASTER.fullmatch(address.rstrip("/"))
     if match is None or int(match["port"] or 0) > 65_535:
         raise UsageError(
-            f"'spark://{address}' is not the address of a cluster's master: write "
+            "the address after spark:// is not that of a cluster's master: write "
             f"spark://host:{_MASTER_PORT}"
         )
     return match["host"], int(match["port"] or _MASTER_PORT)

@@ -261,7 +261,8 @@ def _connect(address: RemoteAddress) -> Any:
     except grpc.FutureTimeoutError as error:
         raise EngineError(
             f"what listens at {address.shown} does not answer as a Spark Connect server within "
-            f"{REACH_S:g} s. Check the address, and whether it wants ;use_ssl=true"
+            f"{REACH_S:g} s. Check the address, and whether it wants ;use_ssl=true (which a token "
+            "turns on by itself)"
         ) from error
     finally:
         probe.close()

@@ -11,7 +11,8 @@ from bothends.agent.recipe import Recipe
 from bothends.engines.registry import without_password
 from bothends.eval.suites.base import Question, Suite
 from bothends.eval.suites.registry import SMALLEST_SCALE, is_scaled, load_suite
-from bothends.infra.errors import UsageError
+from bothends.infra.dataset import Dataset
+from bothends.infra.errors import DataError, UsageError
 
 __all__ = ["Billing", "Experiment", "Regimen"]
 
@@ -126,6 +127,22 @@ class Experiment(BaseModel):
             sample=self.sample,
             seed=self.sample_seed,
         )
+
+    def dataset(self, suite: Suite, database: str) -> Dataset | None:
+        """Return a database of the suite; None where the engine's address says where the data is.
+
+        Raises:
+            DataError: If it is missing.
+        """
+        scheme, addressed, _ = self.engine.partition("://")
+        if addressed and not suite.bound and scheme != "spark":
+            if scheme != "sc":
+                return None
+            try:
+                return suite.dataset(None, self.data, database=database)
+            except DataError:
+                return None  # the server's own tables
+        return suite.dataset(self.scale_factor, self.data, database=database)
 
     def excluded(self, suite: Suite) -> dict[str, str]:
         """Return the questions that it would ask and the suite leaves out, with the reasons."""

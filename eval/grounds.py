@@ -44,13 +44,11 @@ class Grounds:
     ) -> None:
         self._experiment = experiment
         self._phase = phase
-        self._datasets: dict[str, Dataset] = {}
+        self._datasets: dict[str, Dataset | None] = {}
         self._open: tuple[str, Engine] | None = None
         for database in dict.fromkeys(question.database for question in questions):
             phase(f"data: {database or _scale(suite.name, experiment.scale_factor)}")
-            self._datasets[database] = suite.dataset(
-                experiment.scale_factor, experiment.data, database=database
-            )
+            self._datasets[database] = experiment.dataset(suite, database)
         if len(self._datasets) > 1 and "://" in experiment.engine:
             raise UsageError(
                 f"suite {suite.name!r} asks of {len(self._datasets)} databases, and "
@@ -61,7 +59,7 @@ class Grounds:
     @property
     def digests(self) -> dict[str, str]:
         """The digest of each database."""
-        return {database: dataset.digest for database, dataset in self._datasets.items()}
+        return {name: dataset.digest for name, dataset in self._datasets.items() if dataset}
 
     def at(self, database: str) -> Engine:
         """Return the engine over a database; the one over the database before is closed."""

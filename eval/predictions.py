@@ -190,9 +190,11 @@ def _object(text: str, path: Path) -> list[tuple[str, Any]] | None:
 def _of_bird(where: str, value: Any) -> Prediction:
     if isinstance(value, Mapping):
         return _of_entry(where, value)
-    # An evaluator of BIRD's takes what is no text for an empty answer.
-    if not isinstance(value, str):
+    # BIRD's own scripts write 0 where a model gave no answer.
+    if value is None or (value == 0 and not isinstance(value, bool)):
         return Prediction("")
+    if not isinstance(value, str):
+        raise DataError(f"{where}: a prediction must be SQL, not {json.dumps(value)[:40]}")
     sql, _, database = value.partition(_BIRD_MARK)
     return Prediction(sql.strip(), database.strip())
 

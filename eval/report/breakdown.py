@@ -29,7 +29,7 @@ _SOFT_F1 = Column(
 
 
 def official(source: ReportInput) -> Table | None:
-    """EX by set, EM, Soft-F1, VES and R-VES; None where queries were not looked at for these."""
+    """EX by set, EM, Soft-F1 and R-VES; None where queries were not looked at for these."""
     if all(trial.exact_match is None and trial.soft_f1 is None for trial in source.trials):
         return None
     rows = tuple(
@@ -39,7 +39,6 @@ def official(source: ReportInput) -> Table | None:
             Cell(group.summary.ex_set.mean),
             Cell(group.summary.em.mean),
             Cell(group.summary.soft_f1.mean),
-            marked(group.summary.ves),
             marked(group.summary.r_ves),
         )
         for group in groups(source)
@@ -50,7 +49,6 @@ def official(source: ReportInput) -> Table | None:
         _RATES[3],
         _EM,
         _SOFT_F1,
-        Column("ves", "VES", help="mean(exact * T_gold / T_gen)."),
         Column(
             "r_ves",
             "R-VES",

@@ -247,9 +247,9 @@ def rescore(
 
 def _datasets(
     experiment: Experiment, suite: Suite, questions: Sequence[Question]
-) -> dict[str, Dataset]:
+) -> dict[str, Dataset | None]:
     return {
-        database: suite.dataset(experiment.scale_factor, experiment.data, database=database)
+        database: experiment.dataset(suite, database)
         for database in dict.fromkeys(question.database for question in questions)
     }
 
@@ -262,7 +262,7 @@ def _answers(sqls: Iterable[str], engine: str) -> dict[str, str]:
     return answers
 
 
-def _bench(experiment: Experiment, datasets: Mapping[str, Dataset]) -> Bench:
+def _bench(experiment: Experiment, datasets: Mapping[str, Dataset | None]) -> Bench:
     rows = experiment.max_rows
     return Bench(
         engine=experiment.engine,
@@ -275,14 +275,14 @@ def _bench(experiment: Experiment, datasets: Mapping[str, Dataset]) -> Bench:
     )
 
 
-def _ground(experiment: Experiment, datasets: Mapping[str, Dataset]) -> dict[str, Any]:
+def _ground(experiment: Experiment, datasets: Mapping[str, Dataset | None]) -> dict[str, Any]:
     """Return what a manifest says of what queries ran on."""
     from bothends.engines import open_engine
     from bothends.eval.grounds import fingerprint_digest
 
     with open_engine(experiment.engine, next(iter(datasets.values()))) as opened:
         ground = asdict(opened.fingerprint())
-    digests = {name: dataset.digest for name, dataset in datasets.items()}
+    digests = {name: dataset.digest for name, dataset in datasets.items() if dataset}
     databases = digests if len(digests) > 1 else {}
     fingerprint = fingerprint_digest(ground, databases)
     return {"fingerprint": fingerprint, "engine": ground, "databases": databases}

@@ -46,14 +46,14 @@ class Bench:
 
     Attributes:
         engine: The engine: a name or an address.
-        datasets: The data set of each database.
+        datasets: The data set of each database; None where the engine's address says it.
         limits: What an answer may take.
         gold_limits: What gold may take.
         regimen: How queries are timed; not at all with no repeats.
     """
 
     engine: str
-    datasets: Mapping[str, Dataset]
+    datasets: Mapping[str, Dataset | None]
     limits: Limits
     gold_limits: Limits
     regimen: Regimen

@@ -78,10 +78,13 @@ class Suite(ABC):
     Attributes:
         name: The suite's registered name, or a file's.
         scaled: Whether its data comes at scale factors.
+        bound: Whether its questions are about its own data alone, not about what an engine's
+            address names.
     """
 
     name: str
     scaled: ClassVar[bool] = True
+    bound: ClassVar[bool] = True
 
     def __init__(self, data: Path | None = None, engine: str = "sqlite") -> None:
         """Take the directory that holds the data; nothing is read yet.

@@ -41,6 +41,7 @@ class OwnSuite(Suite):
     """
 
     scaled: ClassVar[bool] = False
+    bound: ClassVar[bool] = False
 
     def __init__(self, file: Path, data: Path | None = None, engine: str = "sqlite") -> None:
         super().__init__(data, engine)

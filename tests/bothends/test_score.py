@@ -72,7 +72,7 @@ def test_files_are_scored_and_reported(bird: Path) -> None:
     for name in ("manifest.json", "trials.jsonl", "gold.jsonl", "report.html", "tables/trials.csv"):
         assert (bird / "r" / name).is_file()
     table = (bird / "r/tables/official.csv").read_text().splitlines()
-    assert table[0] == "model,scored,ex_set,em,soft_f1,ves,r_ves"
+    assert table[0] == "model,scored,ex_set,em,soft_f1,r_ves"
     assert table[1:] == ["good,3,1.0,1.0,1.0,,", "poor,3,0.0,0.0,0.0,0.0,0.0"]
     before = (bird / "r/trials.jsonl").read_bytes()
     shown = bothends("report", "r", cwd=bird)
@@ -101,7 +101,7 @@ def test_questions_are_chosen_and_times_taken(bird: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("score",), "give --suite, --data and --predictions, or a run directory"),
+        (("score",), "--suite, --data, --predictions missing"),
         (("score", "nowhere"), "nowhere is not a run directory"),
         (("score", "bird", "--suite", "bird"), "says itself what was asked"),
         ((*SCORE, "none.json"), "there is no file or directory of predictions none.json"),

@@ -33,6 +33,14 @@ def test_birds_format(tmp_path: Path) -> None:
     found.check(QUESTIONS)
 
 
+@pytest.mark.parametrize("value", [True, 5, ["SELECT 1"]])
+def test_what_is_no_sql_is_no_prediction(tmp_path: Path, value: object) -> None:
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps({"1": "SELECT 1", "2": value}))
+    with pytest.raises(DataError, match="id '2': a prediction must be SQL"):
+        read_predictions(file)
+
+
 def test_jsonl_with_what_it_took(tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     entries = [

@@ -204,3 +204,22 @@ def test_other_data_is_another_run(tmp_path: Path) -> None:
 def test_what_does_not_fit_a_suite(tmp_path: Path, changes: dict[str, object], said: str) -> None:
     with pytest.raises(BothendsError, match=said):
         run_bird(make_bird(tmp_path / "b"), tmp_path / "run", **changes)
+
+
+def test_questions_of_ones_own_about_what_an_address_names(tmp_path: Path) -> None:
+    data = make_bird(tmp_path / "bird")
+    questions = tmp_path / "own.yaml"
+    questions.write_text(
+        "- id: one\n  question: How many pupils?\n  gold: SELECT COUNT(*) FROM pupil\n", "utf-8"
+    )
+    experiment = Experiment(
+        suite=str(questions),
+        engine=f"sqlite:///{data}/dev_databases/school/school.sqlite",
+        data=tmp_path / "nowhere",
+        models=("scripted:perfect",),
+        regimen=Regimen(warmups=0, repeats=1),
+    )
+    (trial,) = run_experiment(experiment, tmp_path / "run").trials()
+    assert (trial.status, trial.first_rows) == ("ok", (("5",),))
+    assert trial.verdict is not None
+    assert trial.verdict.exact

@@ -301,8 +301,8 @@ def _notes(
         )
     if unknown:
         notes.append(
-            f"{each.path.name}: {len(unknown)} predictions for no question of the suite, which "
-            f"are left out: {_few(unknown)}"
+            f"{each.path.name}: {len(unknown)} prediction{'' if len(unknown) == 1 else 's'} for no "
+            f"question of the suite, left out: {_few(unknown)}"
         )
     return notes
 

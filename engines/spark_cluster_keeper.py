@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Final, Self
+from typing import IO, Any, Final, Self
 
 from bothends.engines.java import JavaRuntime, find_java
 from bothends.engines.spark_process import SparkProcess, free_port
@@ -125,7 +125,7 @@ class _Cluster:
         self._java = _without_vector_module(find_java(), directory)
         self._cores, self._workers, self._memory_mb = cores, workers, memory_mb
         self._port, self._web_port = free_port(_MASTER_PORT), free_port()
-        self._connect_port = free_port(_CONNECT_PORT)
+        self._connect_port = _CONNECT_PORT
         self._starts: dict[str, Callable[[], SparkProcess]] = {}
         self._running: dict[str, SparkProcess] = {}
         self._state = ClusterState(
@@ -144,12 +144,19 @@ class _Cluster:
             EngineError: If a process ends or does not answer in time.
         """
         self._add("master", self._master)
-        self._await("the master", lambda: self._registered() is not None)
+        self._await("the master", lambda: self._answer("url") is not None)
+        # Its own word: where somebody took its port in the meantime, it has gone on to the next.
+        # Masters that start together so differ, and their Connect servers by as much.
+        master = str(self._answer("url"))
+        shift = int(master.rpartition(":")[2]) - _MASTER_PORT
+        self._connect_port = free_port(_CONNECT_PORT + shift if 0 <= shift < 100 else 0)
+        connect = f"sc://127.0.0.1:{self._connect_port}"
+        self._state = replace(self._state, master=master, connect=connect)
         for number in range(1, self._workers + 1):
             name = f"worker-{number}"
             self._add(name, partial(self._worker, name))
         self._say(f"{self._workers} workers")
-        self._await("its workers", lambda: (self._registered() or 0) >= self._workers)
+        self._await("its workers", lambda: (self._answer("aliveworkers") or 0) >= self._workers)
         self._say("the Spark Connect server")
         self._add("connect", self._connect)
         self._say("")
@@ -205,12 +212,12 @@ class _Cluster:
                 raise EngineError(f"the cluster waits for {what} in vain")
             time.sleep(_POLL_S)
 
-    def _registered(self) -> int | None:
-        """Ask the master how many workers it has; None where it does not answer."""
+    def _answer(self, what: str) -> Any:
+        """Ask the master for something of its state; None where it does not answer."""
         link = http.client.HTTPConnection("127.0.0.1", self._web_port, timeout=5.0)
         try:
             link.request("GET", "/json/")
-            return int(json.loads(link.getresponse().read())["aliveworkers"])
+            return json.loads(link.getresponse().read())[what]
         except (OSError, ValueError, KeyError, http.client.HTTPException):
             return None
         finally:

@@ -18,21 +18,6 @@ from bothends.infra import tpch
 from bothends.infra.dataset import Dataset
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say which tests stay together where several processes share them.
-
-    Spark takes seconds to start and all cores: the tests that need it stay in one process, with
-    one cluster, beside which the others run, each with its file.
-    """
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            group = "slow" if item.get_closest_marker("slow") else str(item.path)
-            item.add_marker(pytest.mark.xdist_group(group))
-    # The longest first, so that no process is left with them alone at the end.
-    items.sort(key=lambda item: not item.get_closest_marker("slow"))
-
-
 @pytest.fixture(scope="session")
 def bird() -> Path:
     """BIRD's directory: that of the dev.json that $BOTHENDS_BIRD_DEV names, or one beside ours."""

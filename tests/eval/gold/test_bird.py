@@ -40,7 +40,6 @@ def gate(
     return run_gate(questions, databases, target, questions_sha256="", timeout_s=60)
 
 
-@pytest.mark.xdist_group("bird")
 def test_postgres(bird: Path, databases: dict[str, Database]) -> None:
     questions, _ = bird_questions(bird)
     entries = gate(questions, databases, "postgres")

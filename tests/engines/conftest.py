@@ -59,34 +59,25 @@ def slow(name: str) -> Any:
     return pytest.param(name, marks=pytest.mark.slow)
 
 
-class Opened(dict[str, Engine]):
-    """Engines over the items by what they are called here, each opened when first asked for."""
-
-    def __init__(self, request: pytest.FixtureRequest, items: Dataset) -> None:
-        self._request, self._items = request, items
-
-    def __missing__(self, name: str) -> Engine:
-        spec = name
-        if name.startswith("spark-"):
-            state = self._request.getfixturevalue("cluster").state
-            spec = state.master if name == "spark-standalone" else state.connect
-        self[name] = open_engine(spec, self._items)
-        return self[name]
-
-
 @pytest.fixture(scope="session")
-def opened(request: pytest.FixtureRequest, items: Dataset) -> Iterator[Opened]:
-    """The engines, for the whole session."""
-    engines = Opened(request, items)
-    yield engines
-    for each in engines.values():
-        each.close()
+def local_spark(items: Dataset) -> Iterator[Engine]:
+    """Spark on this machine over the items, one server for the whole session."""
+    with open_engine("spark", items) as opened:
+        yield opened
 
 
 @pytest.fixture(
-    params=["sqlite", "postgres", *map(slow, ("spark", "spark-standalone", "spark-connect"))],
     scope="session",
+    params=["sqlite", "postgres", *map(slow, ("spark", "spark-standalone", "spark-connect"))],
 )
-def engine(request: pytest.FixtureRequest, opened: Opened) -> Engine:
-    """Each engine over the items."""
-    return opened[request.param]
+def engine(request: pytest.FixtureRequest, items: Dataset) -> Iterator[Engine]:
+    """Each engine over the items, one after the other: a cluster has room for few applications."""
+    spec = request.param
+    if spec == "spark":
+        yield request.getfixturevalue("local_spark")
+        return
+    if spec.startswith("spark-"):
+        state = request.getfixturevalue("cluster").state
+        spec = state.master if spec == "spark-standalone" else state.connect
+    with open_engine(spec, items) as opened:
+        yield opened

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,10 +26,9 @@ from bothends.infra.errors import EngineError, MissingExtraError
 
 
 @pytest.fixture
-def spark(opened: Mapping[str, Engine]) -> SparkEngine:
-    engine = opened["spark"]
-    assert isinstance(engine, SparkEngine)
-    return engine
+def spark(local_spark: Engine) -> SparkEngine:
+    assert isinstance(local_spark, SparkEngine)
+    return local_spark
 
 
 def server_pid(engine: SparkEngine) -> int:

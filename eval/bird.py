@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from bothends.engines import Outcome
 
-__all__ = ["bird_set", "bird_set_of_parts"]
+__all__ = ["bird_set", "bird_set_of_parts", "frozen_row"]
 
 _Rows = Sequence[tuple[Any, ...]]
 _HASHABLE: Final = frozenset(
@@ -38,7 +38,7 @@ def bird_set(gold: _Rows, predicted: _Rows) -> bool:
         if numbers and any(cell != cell for row in chain(gold, predicted) for cell in row):
             return False
         return gold == predicted or set(gold) == set(predicted)
-    return set(map(_frozen, gold)) == set(map(_frozen, predicted))
+    return set(map(frozen_row, gold)) == set(map(frozen_row, predicted))
 
 
 def bird_set_of_parts(gold: Outcome, predicted: Outcome) -> bool | None:
@@ -50,12 +50,13 @@ def bird_set_of_parts(gold: Outcome, predicted: Outcome) -> bool | None:
         return bird_set(gold.rows, predicted.rows)
     if gold.cells_cut or predicted.cells_cut:
         return None
-    ours, theirs = (set(map(_frozen_row, outcome.rows)) for outcome in (gold, predicted))
+    ours, theirs = (set(map(frozen_row, outcome.rows)) for outcome in (gold, predicted))
     lost = (gold.whole and theirs - ours) or (predicted.whole and ours - theirs)
     return False if lost else None
 
 
-def _frozen_row(row: tuple[Any, ...]) -> Any:
+def frozen_row(row: Sequence[Any]) -> tuple[Any, ...]:
+    """Return a row that Python can put into a set; arrays, structs and maps by value."""
     return tuple(map(_frozen, row))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from statistics import fmean, median, pstdev
 from typing import TYPE_CHECKING, Any, Final
 
+from bothends.eval.bird import frozen_row
 from bothends.eval.record import Trial
 
 if TYPE_CHECKING:
@@ -89,8 +90,7 @@ def soft_f1(gold: Sequence[Sequence[Any]], predicted: Sequence[Sequence[Any]]) -
         gold: Gold's rows.
         predicted: The prediction's rows.
     """
-    gold = list(dict.fromkeys(map(tuple, gold)))
-    predicted = list(dict.fromkeys(map(tuple, predicted)))
+    gold, predicted = _distinct(gold), _distinct(predicted)
     if gold == predicted:
         return 1.0
     matched = superfluous = missing = 0.0
@@ -116,6 +116,13 @@ def soft_f1(gold: Sequence[Sequence[Any]], predicted: Sequence[Sequence[Any]]) -
     precision = matched / (matched + superfluous) if matched + superfluous else 0.0
     recall = matched / (matched + missing) if matched + missing else 0.0
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def _distinct(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    try:
+        return list(dict.fromkeys(map(tuple, rows)))
+    except TypeError:  # an array, a struct or a map, which BIRD's engine has not
+        return list(dict.fromkeys(map(frozen_row, rows)))
 
 
 def r_ves_reward(gold_s: Sequence[float], generated_s: Sequence[float]) -> float:

@@ -75,6 +75,13 @@ def test_soft_f1(
     assert result_soft_f1(gold, predicted) == pytest.approx(f1)
 
 
+def test_soft_f1_of_arrays_and_structs() -> None:
+    gold = [([1, 2], "a"), ({"x": 1}, "b")]
+    assert result_soft_f1(gold, [*gold, gold[1]]) == 1.0
+    # Of four cells one is another: three matched, one superfluous, one missing.
+    assert result_soft_f1(gold, [gold[0], ({"x": 2}, "b")]) == pytest.approx(0.75)
+
+
 @pytest.mark.parametrize(
     ("ratio", "reward"),
     [(2.0, 1.25), (1.99, 1.0), (1.0, 1.0), (0.99, 0.75), (0.5, 0.75), (0.49, 0.5), (0.25, 0.5),

@@ -98,7 +98,7 @@ class Fingerprint:
 
 
 class Capability(StrEnum):
-    """What an engine may lack; each is a column of the table of engines in the README."""
+    """What an engine may lack; `Engine.lacks` says what happens instead."""
 
     decimals = "exact decimals"
     dates = "types for dates and timestamps"

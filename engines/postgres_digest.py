@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-
-from bothends.engines.base import Outcome
-
-__all__ = ["digest_query", "digest_text"]
+__all__ = ["digest_query"]
 
 
 def digest_query(sql: str, width: int) -> str:
@@ -26,18 +22,3 @@ def digest_query(sql: str, width: int) -> str:
         "bit_xor(hashtextextended(whole, 2)) "
         f"FROM (SELECT bothends::text AS whole FROM (\n{sql}\n) AS bothends{names}) AS rows"
     )
-
-
-def digest_text(answer: Outcome, result: Outcome) -> str | None:
-    """Return a result's digest from what its `digest_query` answered; None where that failed.
-
-    `postgres:<rows>:<types>:<sum>:<xor>`: the number of rows, eight hexadecimal digits of SHA-256
-    over the types, and two 64-bit hashes of each row's text, of which one is summed and one
-    combined by exclusive or. Whatever the order, equal digests mean equal multisets of rows of
-    equal types, up to a collision of about 128 bits of hash. Different digests say nothing.
-    """
-    if answer.status != "ok":
-        return None
-    count, total, mixed = answer.rows[0]
-    typed = hashlib.sha256("|".join(result.types).encode()).hexdigest()[:8]
-    return f"postgres:{count}:{typed}:{total or 0}:{mixed or 0}"

@@ -20,12 +20,11 @@ _ENGINES: Final = {
     "postgres": "bothends.engines.postgres:PostgresEngine.open",
     "spark": "bothends.engines.spark:SparkEngine.open",
 }
-# Schemes of addresses that are no engine's name: PostgreSQL's other one, and Spark Connect's.
+# scheme of an address that is no engine's name -> the engine's name, and what opens it.
 _SCHEMES: Final = {
-    "postgresql": _ENGINES["postgres"],
-    "sc": "bothends.engines.spark:SparkEngine.connect",
+    "postgresql": ("postgres", _ENGINES["postgres"]),
+    "sc": ("spark", "bothends.engines.spark:SparkEngine.connect"),
 }
-_NAMES: Final = {"postgresql": "postgres", "sc": "spark"}
 # The parameters of a Spark Connect server's address that are no secret.
 _PUBLIC: Final = ("schema", "use_ssl")
 
@@ -49,11 +48,7 @@ def engine_name(spec: str) -> str:
     Raises:
         UsageError: If no engine has that name.
     """
-    name = spec.partition("://")[0]
-    name = _NAMES.get(name, name)
-    if name not in _ENGINES:
-        raise _unknown(spec, name)
-    return name
+    return _opener(spec)[0]
 
 
 def open_engine(spec: str, dataset: Dataset | None = None, *, cores: int | None = None) -> Engine:
@@ -76,10 +71,8 @@ def open_engine(spec: str, dataset: Dataset | None = None, *, cores: int | None 
         DataError: If the data cannot be read.
         MissingExtraError: If an optional dependency of the engine is not installed.
     """
-    name, separator, address = spec.partition("://")
-    target = (_ENGINES | _SCHEMES if separator else _ENGINES).get(name)
-    if target is None:
-        raise _unknown(spec, name)
+    name, target = _opener(spec)
+    _, separator, address = spec.partition("://")
     if not separator and dataset is None:
         raise UsageError(f"engine {name!r} needs data: give --suite or --data")
     if dataset is not None and dataset.sqlite and not dataset.tables and name != "sqlite":
@@ -92,10 +85,16 @@ def open_engine(spec: str, dataset: Dataset | None = None, *, cores: int | None 
     return opens(address if separator else None, dataset, cores)
 
 
-def _unknown(spec: str, name: str) -> UsageError:
+def _opener(spec: str) -> tuple[str, str]:
+    """Return an engine's name and what opens it."""
+    name, separator, _ = spec.partition("://")
+    if separator and name in _SCHEMES:
+        return _SCHEMES[name]
+    if name in _ENGINES:
+        return name, _ENGINES[name]
     close = difflib.get_close_matches(name, _ENGINES, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    return UsageError(
+    raise UsageError(
         f"no engine {without_password(spec)!r}: {hint}the engines are: {', '.join(_ENGINES)}"
     )
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
-from bothends.engines.base import Outcome
-
-__all__ = ["digest_query", "digest_text", "hashes", "source"]
+__all__ = ["digest_query", "hashes", "source"]
 
 # xxhash64 skips the NULLs within nested values, cannot hash a map, and takes for equal what a
 # collation does.
@@ -29,21 +26,6 @@ def digest_query(sql: str, types: Sequence[str]) -> str | None:
     columns = [f"c{position}" for position in range(len(types))]
     listed = ", ".join(hashes(columns))
     return f"SELECT count(*), {listed} FROM {source(sql, columns)}"  # noqa: S608
-
-
-def digest_text(answer: Outcome, types: Sequence[str]) -> str | None:
-    """Return a result's digest from what its `digest_query` answered; None where that failed.
-
-    `spark:<rows>:<types>:<sum>:<xor>`: the number of rows, eight hexadecimal digits of SHA-256
-    over the types, and two 64-bit hashes of each row, of which one is summed and one combined by
-    exclusive or. Whatever the order, equal digests mean equal multisets of rows of equal types,
-    up to a collision of about 128 bits of hash. Different digests say nothing: 1 and 1.0 differ.
-    """
-    if answer.status != "ok":
-        return None
-    count, total, mixed = answer.rows[0]
-    typed = hashlib.sha256("|".join(types).encode()).hexdigest()[:8]
-    return f"spark:{count}:{typed}:{total or 0}:{mixed or 0}"
 
 
 def hashes(expressions: Sequence[str]) -> tuple[str, str]:

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from bothends.engines.names import TableName, TableNames
 from bothends.engines.spark_catalog import quoted
-from bothends.infra.errors import UnknownTableError
 
 __all__ = ["ViewCatalog", "create_view"]
 
@@ -23,6 +23,7 @@ class ViewCatalog:
 
     def __init__(self, schemas: dict[str, Any]) -> None:
         self._schemas = schemas
+        self._names = TableNames("spark", lambda: (TableName("", name, True) for name in schemas))
 
     def tables(self) -> tuple[str, ...]:
         """Return the names of the views, sorted."""
@@ -34,7 +35,7 @@ class ViewCatalog:
         Raises:
             UnknownTableError: If there is no such view.
         """
-        name = self._known(table)
+        name = self._names.find(table).name
         columns = ",\n".join(f"  {_bare(f.name)} {_type(f.dataType)}" for f in self._schemas[name])
         return f"CREATE TABLE {_bare(name)} (\n{columns})\nUSING parquet"
 
@@ -44,17 +45,11 @@ class ViewCatalog:
         Raises:
             UnknownTableError: If there is no such view.
         """
-        return quoted(self._known(table))
+        return quoted(self._names.find(table).name)
 
     def described(self) -> str:
         """Return what tells these views from others: all DDL."""
         return repr([(table, self.ddl(table)) for table in self.tables()])
-
-    def _known(self, table: str) -> str:
-        name = next((name for name in self._schemas if name.lower() == table.lower()), None)
-        if name is None:
-            raise UnknownTableError(table, self.tables(), len(self._schemas))
-        return name
 
 
 def create_view(name: str, path: Path) -> str:

@@ -176,7 +176,7 @@ def _dataset(
     loaded = load_suite(suite, data, engine)
     if loaded.scaled and scale_factor is None:
         scale_factor = SMALLEST_SCALE
-    return loaded.dataset(scale_factor, data, database=database)
+    return loaded.dataset_on(engine, scale_factor, data, database)
 
 
 def _verdict(engine: Engine, run: AgentRun, gold_sql: str | None, limits: Limits) -> Verdict | None:

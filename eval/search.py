@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Generic, TypeVar
 
 from bothends.eval.pairing import pair
 
 __all__ = ["ColumnSearch"]
 
-M = TypeVar("M")
 
-
-class ColumnSearch(ABC, Generic[M]):
+class ColumnSearch(ABC):
     """The columns of gold and of a result with as many rows, and which may stand for which.
 
-    Subclasses say what they see of the rows; `M` is their form of a mark on each row of gold and
-    of the result, for rows that agree only where their marks are the same.
+    Subclasses say what they see of the rows, and by what the rows are marked where marks are
+    given: then they agree only where their marks are the same.
 
     Args:
         widths: How many columns gold and the result have.
@@ -38,20 +35,24 @@ class ColumnSearch(ABC, Generic[M]):
         """For each predicted column the first that is identical to it, types and scales too."""
 
     @abstractmethod
-    def agree(self, chosen: Mapping[int, int], marks: M | None = None) -> bool:
-        """Whether the rows agree on these columns of gold, each with its predicted one."""
+    def agree(self, chosen: Mapping[int, int], marks: Sequence[int] | None = None) -> bool:
+        """Whether the rows agree on these columns of gold, each with its predicted one.
+
+        Args:
+            chosen: The predicted column for each of these columns of gold.
+            marks: What the rows are marked by, as the subclass says; None where by nothing.
+        """
 
     @cached_property
     def pairs(self) -> dict[int, int]:
         """As many columns of gold as possible, each with a value-equal one of its own."""
         return pair(dict(enumerate(self.options)))
 
-    def find(self, marks: M | None = None) -> list[int] | None:
+    def find(self, marks: Sequence[int] | None = None) -> list[int] | None:
         """Find predicted columns, one of its own for each of gold's, that make the rows agree.
 
         Args:
-            marks: A mark for each row of gold and of the result; rows agree only where their
-                marks are the same.
+            marks: What the rows are marked by, if they are: see `agree`.
 
         Returns:
             The predicted column for each of gold's; None where no choice makes the multisets of
@@ -69,7 +70,7 @@ class ColumnSearch(ABC, Generic[M]):
         return None if found is None else [found[column] for column in range(width)]
 
     def _search(
-        self, fixed: dict[int, int], options: Mapping[int, list[int]], marks: M | None
+        self, fixed: dict[int, int], options: Mapping[int, list[int]], marks: Sequence[int] | None
     ) -> dict[int, int] | None:
         """Give every column in `options` one of its options so that the rows agree.
 
@@ -92,7 +93,11 @@ class ColumnSearch(ABC, Generic[M]):
         return None
 
     def _narrow(
-        self, options: Mapping[int, list[int]], fixed: dict[int, int], used: int, marks: M | None
+        self,
+        options: Mapping[int, list[int]],
+        fixed: dict[int, int],
+        used: int,
+        marks: Sequence[int] | None,
     ) -> dict[int, list[int]]:
         narrowed: dict[int, list[int]] = {}
         for column, choices in options.items():

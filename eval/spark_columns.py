@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import Any, Final
 
 from bothends.engines import Engine, Limits, Outcome
+from bothends.engines.digest import digest_text
 from bothends.engines.lexemes import without_semicolon
-from bothends.engines.spark_digest import digest_query, digest_text, hashes
+from bothends.engines.spark_digest import digest_query, hashes
 from bothends.eval.effort import Effort, EffortSpentError
 from bothends.eval.normalise import normalise
 from bothends.eval.record import Tolerance
@@ -29,7 +30,7 @@ _EXTRA_S: Final = 60.0
 _STEPS: Final = 20_000_000
 
 
-class SparkColumns(ColumnSearch[Sequence[int]]):
+class SparkColumns(ColumnSearch):
     """The columns of two results that stay inside Spark.
 
     The marks of rows are given by gold's sort keys (see `Sources.marked`).
@@ -203,7 +204,8 @@ class SparkColumns(ColumnSearch[Sequence[int]]):
         query = digest_query(self.sources.predicted, types)
         if query is None or self._gold.digest is None or self._gold.types != types:
             return False
-        return digest_text(Outcome("ok", rows=self.ask(query)), types) == self._gold.digest
+        answer = Outcome("ok", rows=self.ask(query))
+        return digest_text(self._engine.name, answer, types) == self._gold.digest
 
     def _meeting(self, gold: int, predicted: int) -> Meeting:
         return meet(

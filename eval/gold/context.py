@@ -17,7 +17,6 @@ __all__ = ["Rule", "Target", "double", "is_condition", "number", "text", "truth"
 Target = Literal["postgres", "spark"]
 
 DOUBLE: Final = exp.DataType.build("double")
-BIGINT: Final = exp.DataType.build("bigint")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from bothends.infra.dataset import Dataset
-from bothends.infra.errors import UsageError
+from bothends.infra.errors import DataError, UsageError
 
 __all__ = ["Exclusion", "Question", "Suite"]
 
@@ -125,6 +125,31 @@ class Suite(ABC):
         Raises:
             DataError: If it is missing and must not be generated, or is not of that scale.
         """
+
+    def dataset_on(
+        self, engine: str, scale_factor: float | None, root: Path, database: str
+    ) -> Dataset | None:
+        """Return the data that an engine is opened with; None where its address says where it is.
+
+        Args:
+            engine: The engine: a name or a URL.
+            scale_factor: The scale factor; None where the suite has none.
+            root: The directory that holds the data.
+            database: Which database; empty where there is only one.
+
+        Raises:
+            DataError: If it is missing.
+        """
+        scheme, addressed, _ = engine.partition("://")
+        # A standalone cluster computes and holds no tables of its own.
+        if addressed and not self.bound and scheme != "spark":
+            if scheme != "sc":
+                return None
+            try:
+                return self.dataset(None, root, database=database)
+            except DataError:
+                return None  # the server's own tables
+        return self.dataset(scale_factor, root, database=database)
 
     def select(
         self,

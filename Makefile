@@ -16,7 +16,7 @@ demo: setup-demo ## Show the whole idea, with no key and no cloud (ARGS=--smalle
 	@$(BIN)/bothends demo $(ARGS)
 
 test: setup-dev ## Run all tests (ARGS='-m "not slow"': the quick ones)
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
 
 lint: setup-dev ## Check format and lint
 	@$(BIN)/ruff format --check .

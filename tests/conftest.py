@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 import sys
@@ -16,6 +15,21 @@ from bothends.engines.spark_cluster import cluster_state
 from bothends.engines.spark_cluster_keeper import ClusterState
 from bothends.infra import tpch
 from bothends.infra.dataset import Dataset
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say which tests stay together where several processes share them.
+
+    Spark takes seconds to start and all cores: the tests that need it stay in one process, with
+    one cluster, beside which the others run, each with its file.
+    """
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            group = "slow" if item.get_closest_marker("slow") else str(item.path)
+            item.add_marker(pytest.mark.xdist_group(group))
+    # The longest first, so that no process is left with them alone at the end.
+    items.sort(key=lambda item: not item.get_closest_marker("slow"))
 
 
 @pytest.fixture(scope="session")
@@ -39,9 +53,7 @@ def tpch_dataset(
         root = request.config.cache.mkdir("bothends")
     else:  # pytest was told to keep no cache
         root = tmp_path_factory.mktemp("data")
-    with (root / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # several processes may run tests
-        return tpch.tpch_dataset(0.01, root)
+    return tpch.tpch_dataset(0.01, root)
 
 
 def is_running(pid: int) -> bool:

@@ -9,8 +9,6 @@ import pytest
 
 from bothends.engines import Engine, Limits
 
-from .test_conformance import ENDLESS
-
 # A text of 1000 times 'é', and 1000 bytes.
 LONG = {
     "sqlite": "SELECT replace(hex(zeroblob(500)), '0', 'é') AS text, zeroblob(1000), 'é'",
@@ -44,20 +42,9 @@ def test_bytes_past_the_limit_are_counted_as_rows(engine: Engine) -> None:
     assert [row[1] for row in outcome.rows] == list(range(len(outcome.rows)))
 
 
-def test_cancelled_from_another_thread(engine: Engine) -> None:
-    engine.cancel()  # nothing runs, and nothing is cancelled later
-    assert engine.execute("SELECT 1").rows == ((1,),)
-    if engine.name == "spark":
-        pytest.skip("ends as after a time limit, which is tested; each costs a server")
-    threading.Timer(0.5, engine.cancel).start()
-    outcome = engine.execute(ENDLESS[engine.name])
-    assert (outcome.status, outcome.error) == ("failed", "cancelled")
-    assert engine.execute("SELECT count(*) FROM item").rows == ((3,),)
-
-
+# On Spark each cancelled query costs a server.
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"], indirect=True)
 def test_cancelled_at_any_moment_spoils_no_other_query(engine: Engine) -> None:
-    if engine.name == "spark":
-        pytest.skip("each cancelled query costs a server there")
     done = threading.Event()
 
     def cancel() -> None:

@@ -295,6 +295,7 @@ def official(bird: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("bird")
 @pytest.mark.parametrize("name", FILES)
 def test_the_verdict_by_sets_is_birds_official_one(
     bird: Path, official: dict[str, dict[str, Trial]], name: str
@@ -308,6 +309,7 @@ def test_the_verdict_by_sets_is_birds_official_one(
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("bird")
 def test_both_formats_of_predictions_are_the_same(bird: Path) -> None:
     def sql(found: PredictionSet) -> dict[str, str]:
         return {key: prediction.sql for key, prediction in found.of.items()}

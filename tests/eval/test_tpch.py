@@ -87,8 +87,8 @@ def postgres(tpch_dataset: Dataset) -> Iterator[Engine]:
 
 @pytest.fixture(scope="module")
 def spark(tpch_dataset: Dataset, cluster: Any) -> Iterator[Engine]:
-    """A standalone cluster, as its driver; the runner's tests are on Spark on this machine."""
-    with open_engine(cluster.state.master, tpch_dataset) as engine:
+    """A standalone cluster, by its Connect server; the runner's tests are on Spark of our own."""
+    with open_engine(cluster.state.connect, tpch_dataset) as engine:
         yield engine
 
 

@@ -11,7 +11,6 @@ import argparse
 import datetime as dt
 import multiprocessing
 import resource
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -137,8 +136,15 @@ def overhead(name: str, data: Dataset, rows: int) -> None:
 
 
 def _peak_mb() -> float:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (2**20 if sys.platform == "darwin" else 2**10)
+    """Return the peak resident memory of this process.
+
+    Where there is /proc, from there: getrusage counts what the parent had before the exec, too.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        peak = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(peak.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # bytes on macOS
 
 
 def _memory(name: str, data: Dataset) -> None:

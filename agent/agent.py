@@ -81,7 +81,8 @@ class Agent:
         recipe = self.recipe
         chat = self.model.chat(case)
         checker_chat = chat if self.checker is self.model else self.checker.chat(case)
-        meter = Meter()
+        queued_s = self.engine.queued_s
+        meter = Meter(self.engine.clock_s)
         tools = {tool.name: tool for tool in self._tools(checker_chat, meter)}
         attempt = Attempt(
             controller=chat.bind_tools(list(tools.values())),
@@ -124,6 +125,7 @@ class Agent:
             seconds=seconds,
             error=error_text,
             ignored_calls=attempt.ignored_calls,
+            queue_s=self.engine.queued_s - queued_s,
         )
 
     def _tools(self, checker_chat: BaseChatModel, meter: Meter) -> list[BaseTool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # ruff: noqa: ARG002 - the callbacks' signatures are LangChain's
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
@@ -55,6 +55,9 @@ class Meter(BaseCallbackHandler):
     move the clock on by their recorded seconds, so that every figure of the trial is what it
     would be had the model answered as fast as it was recorded.
 
+    Args:
+        clock_s: The clock that it runs with, in seconds.
+
     Attributes:
         turn: The controller's turn under way, from 0; the agent moves it on.
     """
@@ -62,16 +65,17 @@ class Meter(BaseCallbackHandler):
     raise_error = True
     run_inline = True
 
-    def __init__(self) -> None:
+    def __init__(self, clock_s: Callable[[], float] = time.perf_counter) -> None:
         self.turn = 0
+        self._now_s = clock_s
         self._entries: list[_Entry] = []
         self._open: dict[UUID, int] = {}
         self._skew_s = 0.0
-        self._origin_s = time.perf_counter()
+        self._origin_s = clock_s()
 
     def clock_s(self) -> float:
         """Return the trial's seconds so far, T_e2e once it has ended."""
-        return time.perf_counter() - self._origin_s + self._skew_s
+        return self._now_s() - self._origin_s + self._skew_s
 
     def steps(self) -> tuple[Step, ...]:
         """Return every step, in order of starting."""
@@ -149,7 +153,7 @@ class Meter(BaseCallbackHandler):
         """End an LLM step with its usage, moving the clock on where the reply is a recording's."""
         index = self._open.pop(run_id)
         entry = self._entries[index]
-        real_s = time.perf_counter() - entry.real_start_s
+        real_s = self._now_s() - entry.real_start_s
         entry.seconds = real_s
         generations = [each for batch in response.generations for each in batch]
         message = getattr(generations[0], "message", None) if generations else None
@@ -203,7 +207,7 @@ class Meter(BaseCallbackHandler):
 
     def _start(self, kind: Literal["llm", "tool"], name: str, parent: int | None) -> int:
         self._entries.append(
-            _Entry(kind, name, self.turn, self.clock_s(), time.perf_counter(), parent=parent)
+            _Entry(kind, name, self.turn, self.clock_s(), self._now_s(), parent=parent)
         )
         return len(self._entries) - 1
 

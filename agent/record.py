@@ -130,9 +130,11 @@ class AgentRun:
         outcome: What became of its `run_query`, or None where there was none.
         steps: Every LLM and tool call, in order of starting.
         seconds: End-to-end seconds, T_e2e: from the question to the outcome, retries included;
-            a replayed LLM call counts its recorded seconds.
+            a replayed LLM call counts its recorded seconds, and waiting for the engine behind
+            others counts nothing.
         error: Why it ended otherwise than `ok`, in a sentence.
         ignored_calls: Tool calls that stood after the first `run_query` in its turn.
+        queue_s: Seconds of waiting for the engine behind others.
     """
 
     status: AgentStatus
@@ -142,3 +144,4 @@ class AgentRun:
     seconds: float
     error: str | None = None
     ignored_calls: int = 0
+    queue_s: float = 0.0

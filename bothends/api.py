@@ -141,6 +141,10 @@ def run(
     sample: int | None = None,
     sample_seed: int = 0,
     replicas: int = 1,
+    concurrency: int = 1,
+    engine_slots: int = 1,
+    budget_usd: float | None = None,
+    budget_tokens: int | None = None,
     data: Path | str = "data",
     out: Path | str | None = None,
     checker: str | None = None,
@@ -172,6 +176,10 @@ def run(
         sample: How many of the questions that remain are drawn; all of them for None.
         sample_seed: The seed of that draw.
         replicas: How often each question is asked of each model.
+        concurrency: Trials that are under way at the same time.
+        engine_slots: Queries that run at the same time, each on an engine of its own.
+        budget_usd: Dollars that all trials may cost; the run ends before the next would pass them.
+        budget_tokens: Tokens that they may take, likewise.
         data: Where the data is kept; generated where it is missing.
         out: The run directory; one below `runs/`, named after the experiment, for None.
         checker: The model inside `check_query`; the controller's where None.
@@ -220,6 +228,10 @@ def run(
             run_answer_sql=run_answer_sql,
         ),
         replicas=replicas,
+        concurrency=concurrency,
+        engine_slots=engine_slots,
+        budget_usd=budget_usd,
+        budget_tokens=budget_tokens,
         timeout_s=timeout_s,
         max_rows=max_rows,
         regimen=Regimen(warmups=warmups, repeats=repeats),
@@ -362,7 +374,9 @@ def write_reports(source: ReportInput, out: Path) -> Run:
 
 def default_directory(experiment: Experiment) -> Path:
     """Return a directory below `runs/` that the same experiment always gets."""
-    digest = hashlib.sha256(experiment.model_dump_json().encode()).hexdigest()[:6]
+    # By what differs from the default, so that a new field changes no name.
+    measured = experiment.model_dump_json(exclude=set(experiment.CONDUCT), exclude_defaults=True)
+    digest = hashlib.sha256(measured.encode()).hexdigest()[:6]
     engine = experiment.engine.partition("://")[0]
     scale = "" if experiment.scale_factor is None else f"-sf{experiment.scale_factor:g}"
     return Path("runs") / f"{Path(experiment.suite).stem}-{engine}{scale}-{digest}"

@@ -115,8 +115,24 @@ def run(
     served_by: Annotated[
         str, typer.Option(help="With --record: what serves the model, in words.")
     ] = "",
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="Trials that are under way at the same time.")
+    ] = 1,
+    engine_slots: Annotated[
+        int, typer.Option(min=1, help="Queries that run at the same time, each on its own engine.")
+    ] = 1,
+    budget_usd: Annotated[
+        float | None, typer.Option(help="Stop before the trials would cost more dollars.")
+    ] = None,
+    budget_tokens: Annotated[
+        int | None, typer.Option(help="Stop before the trials would take more tokens.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing before going on.")] = False,
 ) -> None:
-    """Run a suite against models; the same command goes on where it was stopped."""
+    """Run a suite against models; the same command goes on where it was stopped.
+
+    Exits with 3 where the budget ended it.
+    """
     from bothends.agent.recipe import Recipe
     from bothends.eval.experiment import Experiment, Regimen
 
@@ -142,6 +158,10 @@ def run(
                 run_answer_sql=run_answer_sql,
             ),
             replicas=replicas,
+            concurrency=concurrency,
+            engine_slots=engine_slots,
+            budget_usd=budget_usd,
+            budget_tokens=budget_tokens,
             timeout_s=timeout,
             max_rows=max_rows,
             regimen=Regimen(warmups=warmups, repeats=repeats),
@@ -150,7 +170,7 @@ def run(
             prices=prices,
         )
     )
-    _run(experiment, out, record, served_by)
+    _run(experiment, out, record, served_by, ask=not yes)
 
 
 @app.command()
@@ -240,7 +260,12 @@ def report(
 
 
 def _run(
-    experiment: Any, out: Path | None, record: Path | None = None, served_by: str = ""
+    experiment: Any,
+    out: Path | None,
+    record: Path | None = None,
+    served_by: str = "",
+    *,
+    ask: bool = False,
 ) -> None:
     from rich.console import Console
 
@@ -251,7 +276,7 @@ def _run(
 
     directory = out or default_directory(experiment)
     try:
-        with RunProgress(Console(stderr=True)) as progress:
+        with RunProgress(Console(stderr=True), ask=ask) as progress:
             run_experiment(
                 experiment, directory, record=record, served_by=served_by, watcher=progress
             )
@@ -260,7 +285,11 @@ def _run(
         said = f" What was measured is in {directory}; the same command goes on." if kept else ""
         typer.echo(f"\nStopped.{said}", err=True)
         raise typer.Exit(130) from None
-    if not counted(_show(directory).trials):
+    shown = _show(directory)
+    if progress.stopped_early:
+        typer.echo(f"bothends: {progress.stopped_early}", err=True)
+        raise typer.Exit(3)
+    if not counted(shown.trials):
         typer.echo("bothends: nothing was measured; the outcomes above say why", err=True)
         raise typer.Exit(1)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
@@ -9,7 +11,9 @@ from typing import Self
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.prompt import Confirm
 
+from bothends.eval.budget import Forecast
 from bothends.eval.record import Trial
 from bothends.eval.store import Manifest
 from bothends.infra.text import as_cell
@@ -22,10 +26,19 @@ class RunProgress:
 
     Args:
         console: Where to.
+        ask: Whether a person at the terminal is asked before money is spent.
+
+    Attributes:
+        stopped_early: Why the run ended before all trials were run; None where it did not.
     """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, *, ask: bool = False) -> None:
         self._console = console
+        self._ask = ask and console.is_terminal and sys.stdin.isatty()
+        self._hosted = False
+        self._started_s = time.monotonic()
+        self._before_usd = 0.0
+        self.stopped_early: str | None = None
         self._live = console.is_terminal
         self._cost_usd = 0.0
         self._unpriced = 0
@@ -67,15 +80,39 @@ class RunProgress:
     def begin(self, manifest: Manifest, done: Sequence[Trial], total: int) -> None:
         """Say what each model is, and what was there already."""
         print_models(self._console, manifest)
+        self._hosted = any(model.kind == "hosted" for model in manifest.models)
         if done:
             self._console.print(
                 f"{len(done)} of {total} trials are already in {escape(manifest.name)}"
             )
         for trial in done:
             self._count(trial)
+        self._before_usd, self._started_s = self._cost_usd, time.monotonic()
         if self._task is None:
             self._task = self._bar.add_task("", total=total, cost="")
         self._bar.update(self._task, total=total, completed=len(done), cost=self._cost())
+
+    def go_on(self, forecast: Forecast) -> bool:
+        """Say what is left to be run and what it will cost, and ask where somebody is there."""
+        ahead = forecast.ahead
+        if ahead is None or not forecast.spent.usd:
+            return True
+        self._console.print(
+            f"{forecast.trials} trials are left: about ${ahead.usd:.4f} and {ahead.tokens:,.0f} "
+            "tokens, by the mean of those recorded"
+        )
+        if not (self._ask and self._hosted):
+            return True
+        self._bar.stop()
+        go_on = Confirm.ask("Go on?", console=self._console, default=True)
+        self._bar.start()
+        if not go_on:
+            self.stopped_early = "stopped before the trials that are left"
+        return go_on
+
+    def stopped(self, why: str) -> None:
+        """Keep why the run ended early."""
+        self.stopped_early = why
 
     def trial(self, trial: Trial) -> None:
         """Move on by one trial."""
@@ -97,7 +134,10 @@ class RunProgress:
 
     def _cost(self) -> str:
         unpriced = f" + {self._unpriced} unpriced" if self._unpriced else ""
-        return f"${self._cost_usd:.4f} so far{unpriced}"
+        hours = (time.monotonic() - self._started_s) / 3600
+        spent_usd = self._cost_usd - self._before_usd
+        rate = f", ${spent_usd / hours:.2f}/h" if self._live and spent_usd and hours else ""
+        return f"${self._cost_usd:.4f} so far{unpriced}{rate}"
 
 
 def print_models(console: Console, manifest: Manifest) -> None:

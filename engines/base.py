@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from types import TracebackType
-from typing import Any, ClassVar, Literal, Self
+from types import MappingProxyType, TracebackType
+from typing import Any, Literal, Self
 
 from bothends.engines.guard import Rejection, check_read_only
 
@@ -120,12 +121,14 @@ class Engine(ABC):
         dialect: The sqlglot dialect that it speaks.
         title: What a person calls it, as told to the model in the prompt, such as `Spark SQL`.
         lacks: What it cannot do, with what happens instead.
+        queued_s: Seconds that calls have waited for others' to end; see `QueuedEngine`.
     """
 
-    name: ClassVar[str]
-    dialect: ClassVar[str]
-    title: ClassVar[str]
-    lacks: ClassVar[Mapping[Capability, str]] = {}
+    name: str
+    dialect: str
+    title: str
+    lacks: Mapping[Capability, str] = MappingProxyType({})
+    queued_s: float = 0.0
 
     @abstractmethod
     def list_tables(self) -> tuple[str, ...]:
@@ -150,6 +153,10 @@ class Engine(ABC):
     @abstractmethod
     def fingerprint(self) -> Fingerprint:
         """Return what queries run on here."""
+
+    def clock_s(self) -> float:
+        """Return the seconds of the clock by which what is done over this engine is timed."""
+        return time.perf_counter()
 
     def prepare(self) -> None:  # noqa: B027 - most engines are always ready
         """Make the engine ready for its next query, so that no query is charged for it.

@@ -6,9 +6,10 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, Final, Self, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, Self, TypeVar
 
 from bothends.engines.base import Capability, Engine, Fingerprint, Limits, Outcome
 from bothends.engines.kept import Kept
@@ -27,10 +28,11 @@ try:
 except ImportError as _error:
     raise MissingExtraError("psycopg", "postgres") from _error
 
+from bothends.engines.digest import digest_text
 from bothends.engines.names import TableNames
 from bothends.engines.postgres_catalog import catalog, ddl, names, sample
 from bothends.engines.postgres_connect import cancel, connect_to, connect_with
-from bothends.engines.postgres_digest import digest_query, digest_text
+from bothends.engines.postgres_digest import digest_query
 from bothends.engines.postgres_load import READER, load_postgres
 from bothends.engines.postgres_query import EXPLAIN, fetch, shortened
 from bothends.engines.postgres_server import PostgresServer
@@ -66,12 +68,14 @@ class PostgresEngine(Engine):
     connection breaks has failed, and the next one connects anew.
     """
 
-    name: ClassVar[str] = "postgres"
-    dialect: ClassVar[str] = "postgres"
-    title: ClassVar[str] = "PostgreSQL"
-    lacks: ClassVar[Mapping[Capability, str]] = {
-        Capability.large_results: "such results are counted and not judged: raise --max-rows",
-    }
+    name = "postgres"
+    dialect = "postgres"
+    title = "PostgreSQL"
+    lacks = MappingProxyType(
+        {
+            Capability.large_results: "such results are counted and not judged: raise --max-rows",
+        }
+    )
 
     def __init__(
         self,
@@ -245,7 +249,8 @@ class PostgresEngine(Engine):
 
     def _digest(self, sql: str, result: Outcome, limits: Limits) -> str | None:
         query = digest_query(without_semicolon(sql, self.dialect), len(result.columns))
-        return digest_text(self._execute(query, replace(limits, max_rows=1)), result)
+        answer = self._execute(query, replace(limits, max_rows=1))
+        return digest_text(self.name, answer, result.types)
 
     @contextlib.contextmanager
     def _reading(

@@ -7,14 +7,15 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
+from bothends.engines.digest import digest_text
 from bothends.engines.java import find_java
 from bothends.engines.lexemes import without_semicolon
 from bothends.engines.spark_catalog import SparkCatalog
 from bothends.engines.spark_conf import SparkConf
-from bothends.engines.spark_digest import digest_query, digest_text
+from bothends.engines.spark_digest import digest_query
 from bothends.engines.spark_link import SparkLink
 from bothends.engines.spark_own import OwnServer
 from bothends.engines.spark_query import fetch, plan, require_query, shortened
@@ -40,9 +41,9 @@ class SparkEngine(Engine):
     ended to stop a query, is replaced before the next query, outside its seconds.
     """
 
-    name: ClassVar[str] = "spark"
-    dialect: ClassVar[str] = "spark"
-    title: ClassVar[str] = "Spark SQL"
+    name = "spark"
+    dialect = "spark"
+    title = "Spark SQL"
 
     def __init__(self, connect: Callable[[], SparkLink]) -> None:
         """Connect.
@@ -196,7 +197,8 @@ class SparkEngine(Engine):
         query = digest_query(without_semicolon(sql, self.dialect), result.types)
         if query is None:
             return None
-        return digest_text(self._execute(query, replace(limits, max_rows=1)), result.types)
+        answer = self._execute(query, replace(limits, max_rows=1))
+        return digest_text(self.name, answer, result.types)
 
     def _ask(self, statement: str) -> pa.Table:
         """Ask the catalog, with a statement of our own."""

@@ -7,9 +7,10 @@ import hashlib
 import marshal
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self
+from types import MappingProxyType
+from typing import Any, Final, Self
 
 from bothends.engines.base import Capability, Engine, Fingerprint, Limits, Outcome
 from bothends.engines.guard_rules import HARMLESS_PRAGMAS
@@ -44,17 +45,19 @@ class SqliteEngine(Engine):
     is read with replacement characters.
     """
 
-    name: ClassVar[str] = "sqlite"
-    dialect: ClassVar[str] = "sqlite"
-    title: ClassVar[str] = "SQLite"
-    lacks: ClassVar[Mapping[Capability, str]] = {
-        Capability.decimals: "they are floating-point numbers",
-        Capability.dates: "they are text, as ISO 8601 writes them",
-        Capability.booleans: "they are the integers 0 and 1",
-        Capability.schemas: "a file is one schema",
-        Capability.comments: "there are none but those within the text of the DDL",
-        Capability.large_results: "such results are counted and not judged: raise --max-rows",
-    }
+    name = "sqlite"
+    dialect = "sqlite"
+    title = "SQLite"
+    lacks = MappingProxyType(
+        {
+            Capability.decimals: "they are floating-point numbers",
+            Capability.dates: "they are text, as ISO 8601 writes them",
+            Capability.booleans: "they are the integers 0 and 1",
+            Capability.schemas: "a file is one schema",
+            Capability.comments: "there are none but those within the text of the DDL",
+            Capability.large_results: "such results are counted and not judged: raise --max-rows",
+        }
+    )
 
     def __init__(self, path: Path, data: str, scale_factor: float | None = None) -> None:
         """Open a file read-only.

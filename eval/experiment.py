@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_validator
 
@@ -12,7 +12,7 @@ from bothends.engines.registry import without_password
 from bothends.eval.suites.base import Question, Suite
 from bothends.eval.suites.registry import SMALLEST_SCALE, is_scaled, load_suite
 from bothends.infra.dataset import Dataset
-from bothends.infra.errors import DataError, UsageError
+from bothends.infra.errors import UsageError
 
 __all__ = ["Billing", "Experiment", "Regimen"]
 
@@ -33,9 +33,15 @@ class Regimen(BaseModel):
 
 
 class Experiment(BaseModel):
-    """Everything that decides what a run measures. Two equal experiments are the same run."""
+    """What is run: all that decides what it measures, and how it is carried out."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    CONDUCT: ClassVar[frozenset[str]] = frozenset(
+        {"data", "concurrency", "budget_usd", "budget_tokens"}
+    )
+    """What bears on how a run is carried out and not on what it measures: it may change on the way.
+    """
 
     task: Literal["run", "score"] = Field(
         "run", description="run: agents answer; score: predictions made elsewhere are judged."
@@ -75,6 +81,19 @@ class Experiment(BaseModel):
     )
     recipe: Recipe = Field(default_factory=Recipe, description="How the agent goes about it.")
     replicas: int = Field(1, ge=1, description="How often each question is asked of each model.")
+    concurrency: int = Field(1, ge=1, description="Trials that are under way at the same time.")
+    engine_slots: int = Field(
+        1,
+        ge=1,
+        description="Engines, each of which serves one query at a time. More than one disturb one "
+        "another's timings. Waiting for one is no part of a trial's time.",
+    )
+    budget_usd: float | None = Field(
+        None, gt=0, description="Dollars that all trials may cost, model and engine; null: any."
+    )
+    budget_tokens: int | None = Field(
+        None, gt=0, description="Tokens that all trials may take; null: any."
+    )
     timeout_s: float = Field(300.0, gt=0, description="Seconds that one query may take.")
     gold_timeout_s: float | None = Field(
         None, gt=0, description="Seconds that gold may take, where these are others."
@@ -102,6 +121,10 @@ class Experiment(BaseModel):
             if isinstance(suite, str) and _scaled(suite):
                 return {**values, "scale_factor": SMALLEST_SCALE}
         return values
+
+    def measured(self) -> dict[str, Any]:
+        """Return what decides what is measured, by field; two runs with the same are the same."""
+        return self.model_dump(mode="json", exclude=set(self.CONDUCT))
 
     def load_suite(self) -> Suite:
         """Return the suite, with its data directory.
@@ -134,15 +157,7 @@ class Experiment(BaseModel):
         Raises:
             DataError: If it is missing.
         """
-        scheme, addressed, _ = self.engine.partition("://")
-        if addressed and not suite.bound and scheme != "spark":
-            if scheme != "sc":
-                return None
-            try:
-                return suite.dataset(None, self.data, database=database)
-            except DataError:
-                return None  # the server's own tables
-        return suite.dataset(self.scale_factor, self.data, database=database)
+        return suite.dataset_on(self.engine, self.scale_factor, self.data, database)
 
     def excluded(self, suite: Suite) -> dict[str, str]:
         """Return the questions that it would ask and the suite leaves out, with the reasons."""

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from bothends.engines import Engine, open_engine
 from bothends.engines.registry import without_password
+from bothends.engines.slots import EngineSlots
 from bothends.eval.experiment import Experiment
 from bothends.eval.store import QuestionTerms
 from bothends.eval.suites.base import Question, Suite
@@ -20,9 +21,9 @@ __all__ = ["Grounds", "fingerprint_digest", "question_terms"]
 
 
 class Grounds:
-    """The engine over one of the databases that questions are asked of, at a time.
+    """The engines over one of the databases that questions are asked of, at a time.
 
-    A context manager; the engine is closed with it.
+    A context manager; the engines are closed with it.
 
     Args:
         experiment: What is run.
@@ -45,7 +46,7 @@ class Grounds:
         self._experiment = experiment
         self._phase = phase
         self._datasets: dict[str, Dataset | None] = {}
-        self._open: tuple[str, Engine] | None = None
+        self._open: tuple[str, list[Engine]] | None = None
         for database in dict.fromkeys(question.database for question in questions):
             phase(f"data: {database or _scale(suite.name, experiment.scale_factor)}")
             self._datasets[database] = experiment.dataset(suite, database)
@@ -61,21 +62,23 @@ class Grounds:
         """The digest of each database."""
         return {name: dataset.digest for name, dataset in self._datasets.items() if dataset}
 
-    def at(self, database: str) -> Engine:
-        """Return the engine over a database; the one over the database before is closed."""
+    def at(self, database: str) -> EngineSlots:
+        """Return the engines over a database; those over the database before are closed."""
         if self._open is None or self._open[0] != database:
             self._close()
             over = f" over {database}" if database else ""
             self._phase(f"engine: starting {without_password(self._experiment.engine)}{over}")
-            self._open = (
-                database,
-                open_engine(self._experiment.engine, self._datasets[database]),
-            )
-        return self._open[1]
+            engines: list[Engine] = []
+            self._open = database, engines
+            for _ in range(self._experiment.engine_slots):
+                engines.append(open_engine(self._experiment.engine, self._datasets[database]))
+            self._slots = EngineSlots(engines)
+        return self._slots
 
     def _close(self) -> None:
         if self._open is not None:
-            self._open[1].close()
+            for engine in self._open[1]:
+                engine.close()
             self._open = None
 
     def __enter__(self) -> Self:
@@ -88,7 +91,7 @@ class Grounds:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close the engine."""
+        """Close the engines."""
         self._close()
 
 

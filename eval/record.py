@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -93,6 +94,12 @@ class Timing(_Record):
         description="T_gen: the median of generated_s; null where a repeat did not execute."
     )
 
+    @property
+    def spread(self) -> float:
+        """The wider of the two ranges of timings, as a part of its median."""
+        both = [each for each in (self.gold_s, self.generated_s) if each and median(each) > 0]
+        return max(((max(each) - min(each)) / median(each) for each in both), default=0.0)
+
 
 class StageCost(_Record):
     """What one stage took. The sum over the stages and the overhead is the whole trial."""
@@ -158,6 +165,9 @@ class Trial(_Record):
     )
     e2e_s: float | None = Field(
         description="T_e2e, in seconds; null where a prediction made elsewhere does not tell."
+    )
+    queue_s: float = Field(
+        0.0, description="Seconds that its calls waited for an engine slot; not in e2e_s."
     )
     overhead_s: float = Field(description="T_e2e minus the stages: the harness's own seconds.")
     stages: dict[Stage, StageCost] = Field(description="Seconds, tokens and dollars by stage.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -12,20 +13,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from bothends.engines import Engine, Limits
+from bothends.engines.slots import EngineSlots, QueuedEngine
+from bothends.eval.budget import Budget, Forecast
 from bothends.eval.cost import describe_pricing
+from bothends.eval.crew import work_through
 from bothends.eval.experiment import Experiment
 from bothends.eval.grounds import Grounds, fingerprint_digest, question_terms
 from bothends.eval.record import Trial, TrialKey
 from bothends.eval.store import Manifest, ModelTerms, RunDirectory
 from bothends.eval.suites.base import Question
 from bothends.infra.errors import RefusedError, UsageError
-from bothends.infra.prices import PriceBook
+from bothends.infra.prices import NoPricing, PriceBook
 from bothends.infra.system import describe_hardware, package_versions
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import BaseCallbackHandler
 
+    from bothends.agent.agent import Agent
     from bothends.agent.models.base import Case, Model
+    from bothends.eval.trial import Terms
 
     HandlerFor = Callable[[Case], Sequence[BaseCallbackHandler]]
 
@@ -41,8 +47,14 @@ class Watcher(Protocol):
     def begin(self, manifest: Manifest, done: Sequence[Trial], total: int) -> None:
         """Hear what is run, which trials were there already, and how many there will be."""
 
+    def go_on(self, forecast: Forecast) -> bool:
+        """Say whether the trials that are left are to be run, at what they will cost."""
+
     def trial(self, trial: Trial) -> None:
         """Hear of a trial that was just recorded."""
+
+    def stopped(self, why: str) -> None:
+        """Hear that the run ends before all trials are run."""
 
 
 class Silent:
@@ -54,7 +66,14 @@ class Silent:
     def begin(self, manifest: Manifest, done: Sequence[Trial], total: int) -> None:
         """Ignore it."""
 
+    def go_on(self, forecast: Forecast) -> bool:  # noqa: ARG002 - a Watcher's
+        """Go on."""
+        return True
+
     def trial(self, trial: Trial) -> None:
+        """Ignore it."""
+
+    def stopped(self, why: str) -> None:
         """Ignore it."""
 
 
@@ -76,8 +95,8 @@ def run_experiment(
 ) -> RunDirectory:
     """Run what of an experiment has not been run yet.
 
-    Each trial is on disk before the next one starts: killing the process loses at most the trial
-    in flight, and calling this again finishes the rest and repeats nothing.
+    Each trial is on disk as soon as it has ended: killing the process loses at most those under
+    way, and calling this again finishes the rest and repeats nothing.
 
     Args:
         experiment: What to run.
@@ -87,7 +106,7 @@ def run_experiment(
         watcher: Who is told how it goes.
 
     Returns:
-        The run directory, complete.
+        The run directory, complete unless the budget did not allow it; the watcher is told.
 
     Raises:
         BothendsError: If something does not exist, does not fit or cannot be reached. What was
@@ -116,7 +135,7 @@ def run_experiment(
         watcher.begin(directory.manifest, trials, len(trials))
         return directory
     with Grounds(experiment, suite, questions, watcher.phase) as grounds:
-        engine = grounds.at(questions[0].database)
+        engine = grounds.at(questions[0].database).engines[0]
         ground = asdict(engine.fingerprint())
         databases = grounds.digests if len(grounds.digests) > 1 else {}
         manifest = Manifest(
@@ -150,79 +169,151 @@ def run_experiment(
             watcher.begin(manifest, done, len(planned))
             had = {trial.key for trial in done}
             todo = [trial for trial in planned if trial.key not in had]
+            budget = _budget(experiment, models, checker, done)
+            forecast = budget.forecast([each.model.spec for each in todo])
+            if not todo or not watcher.go_on(forecast):
+                return directory
             for trial in todo:
                 # A recording that does not fit says so here, before anything runs.
                 trial.model.chat(trial.case)
-            if todo:
-                recorder = _recorder(record, models[0], experiment, engine.name, served_by)
-                with recorder as handler_for:
-                    for database, part in groupby(todo, lambda trial: trial.question.database):
-                        engine = grounds.at(database)
-                        _run(
-                            tuple(part),
-                            experiment,
-                            engine,
-                            checker,
-                            directory,
-                            prices,
-                            handler_for,
-                            watcher,
-                        )
+            recorder = _recorder(record, models[0], experiment, engine.name, served_by)
+            with recorder as handler_for:
+                for database, part in groupby(todo, lambda trial: trial.question.database):
+                    slots = grounds.at(database)
+                    terms = _terms(experiment, slots, manifest, prices)
+                    work = _Work(
+                        experiment, terms, checker, directory, budget, handler_for, watcher
+                    )
+                    work.do(tuple(part))
+            if budget.exhausted:
+                watcher.stopped(
+                    f"stopped before the next trial would pass the budget: {budget.describe()}; "
+                    "the same command with a larger budget goes on"
+                )
     return directory
 
 
-def _run(
-    todo: Sequence[_Planned],
-    experiment: Experiment,
-    engine: Engine,
-    checker: Model | None,
-    directory: RunDirectory,
-    prices: PriceBook,
-    handler_for: HandlerFor,
-    watcher: Watcher,
-) -> None:
-    from bothends.agent.agent import Agent
-    from bothends.eval.trial import GoldBook, Terms, run_trial
+class _Work:
+    """The trials over one database, of which several may be under way."""
 
-    limits = Limits(timeout_s=experiment.timeout_s, max_rows=experiment.max_rows)
-    terms = Terms(
-        engine=engine,
-        fingerprint=directory.manifest.fingerprint,
-        limits=limits,
-        regimen=experiment.regimen,
-        prices=prices,
-        machine=prices.machine(experiment.machine),
-        billing=experiment.billing,
-    )
-    golds = GoldBook(experiment.suite, experiment.scale_factor, terms, directory)
-    agents = {
-        planned.model.spec: Agent(
-            engine, planned.model, checker=checker, recipe=experiment.recipe, limits=limits
-        )
-        for planned in todo
-    }
-    for planned in todo:
+    def __init__(
+        self,
+        experiment: Experiment,
+        terms: Terms,
+        checker: Model | None,
+        directory: RunDirectory,
+        budget: Budget,
+        handler_for: HandlerFor,
+        watcher: Watcher,
+    ) -> None:
+        from bothends.eval.trial import GoldBook
+
+        self._experiment = experiment
+        self._terms = terms
+        self._checker = checker
+        self._directory = directory
+        self._budget = budget
+        self._handler_for = handler_for
+        self._watcher = watcher
+        self._golds = GoldBook(experiment.suite, experiment.scale_factor, terms, directory)
+        self._telling = threading.Lock()
+        self._interrupted = False
+
+    def do(self, todo: Sequence[_Planned]) -> None:
+        try:
+            work_through(todo, self._experiment.concurrency, self._begin)
+        except BaseException:
+            # What is still under way runs on engines that are about to be closed.
+            self._interrupted = True
+            raise
+
+    def _begin(self) -> Callable[[_Planned], bool]:
+        """Return what a thread does with each trial: it has an engine and agents of its own."""
+        from bothends.agent.agent import Agent
+
+        engine = QueuedEngine(self._terms.slots)
+        agents: dict[str, Agent] = {}
+
+        def do(planned: _Planned) -> bool:
+            model = planned.model
+            if model.spec not in agents:
+                agents[model.spec] = Agent(
+                    engine,
+                    model,
+                    checker=self._checker,
+                    recipe=self._experiment.recipe,
+                    limits=self._terms.limits,
+                )
+            expected = self._budget.admit(model.spec)
+            if expected is None:
+                return False
+            trial = None
+            try:
+                trial = self._run(planned, agents[model.spec])
+            finally:
+                self._budget.settle(expected, trial)
+            return trial is not None
+
+        return do
+
+    def _run(self, planned: _Planned, agent: Agent) -> Trial | None:
+        from bothends.eval.trial import run_trial
+
         key, case = planned.key, planned.case
-        watcher.phase(f"question {key.question_id}: {planned.model.label}")
-        gold = golds.outcome(planned.question)
-        agent = agents[planned.model.spec]
+        with self._telling:
+            self._watcher.phase(f"question {key.question_id}: {planned.model.label}")
+        gold = self._golds.outcome(planned.question)
         try:
             trial = run_trial(
                 key,
                 case,
                 gold,
                 agent,
-                terms,
-                handler_for(case),
-                gold_nondeterministic=golds.nondeterministic(planned.question),
+                self._terms,
+                self._handler_for(case),
+                gold_nondeterministic=self._golds.nondeterministic(planned.question),
             )
         except RefusedError as error:
             raise RefusedError(
-                f"{planned.model.label}: {error}. What was measured is in {directory.path}; "
+                f"{planned.model.label}: {error}. What was measured is in {self._directory.path}; "
                 "the same command goes on from there"
             ) from error
-        directory.append(trial)
-        watcher.trial(trial)
+        if self._interrupted:
+            return None
+        self._directory.append(trial)
+        with self._telling:
+            self._watcher.trial(trial)
+        return trial
+
+
+def _terms(
+    experiment: Experiment, slots: EngineSlots, manifest: Manifest, prices: PriceBook
+) -> Terms:
+    from bothends.eval.trial import Terms
+
+    return Terms(
+        slots=slots,
+        fingerprint=manifest.fingerprint,
+        limits=Limits(timeout_s=experiment.timeout_s, max_rows=experiment.max_rows),
+        regimen=experiment.regimen,
+        prices=prices,
+        machine=prices.machine(experiment.machine),
+        billing=experiment.billing,
+    )
+
+
+def _budget(
+    experiment: Experiment, models: Sequence[Model], checker: Model | None, done: Sequence[Trial]
+) -> Budget:
+    """Return what the run may cost; in dollars only where these will be known."""
+    if experiment.budget_usd is not None:
+        for model in (*models, *([checker] if checker else ())):
+            if isinstance(model.pricing, NoPricing):
+                raise UsageError(
+                    f"--budget-usd cannot be kept: {model.label} has no price "
+                    f"({model.pricing.reason}); give --prices, or --budget-tokens"
+                )
+    return Budget(experiment.budget_usd, experiment.budget_tokens, done)
 
 
 def _plan(

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -75,7 +76,7 @@ class Manifest(_Terms):
 
 
 class RunDirectory:
-    """A run on disk: `manifest.json`, `trials.jsonl` and `gold.jsonl`.
+    """A run on disk: `manifest.json`, `trials.jsonl` and `gold.jsonl`. Several threads may append.
 
     Args:
         path: The directory.
@@ -83,6 +84,7 @@ class RunDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._appending = threading.Lock()
 
     @property
     def manifest(self) -> Manifest:
@@ -105,7 +107,8 @@ class RunDirectory:
         """Return whether this experiment is in it, with all of its trials."""
         if not (self.path / "manifest.json").exists():
             return False
-        return self.manifest.experiment == experiment and len(self.trials()) == trials
+        same = self.manifest.experiment.measured() == experiment.measured()
+        return same and len(self.trials()) == trials
 
     def start(self, manifest: Manifest) -> None:
         """Write the manifest, or check that the one that is there is of the same run.
@@ -189,7 +192,7 @@ class RunDirectory:
         file = self.path / ("trials.jsonl" if isinstance(record, Trial) else "gold.jsonl")
         line = record.model_dump_json() + "\n"
         try:
-            with file.open("a", encoding="utf-8") as stream:
+            with self._appending, file.open("a", encoding="utf-8") as stream:
                 stream.write(line)
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -207,12 +210,11 @@ class RunDirectory:
         return tuple(_read(self.path / "gold.jsonl", Gold))
 
     def _check_same(self, old: Manifest, new: Manifest) -> None:
-        before = old.experiment.model_dump(mode="json")
-        after = new.experiment.model_dump(mode="json")
+        before, after = old.experiment.measured(), new.experiment.measured()
         changed = [
             f"{key} was {json.dumps(before[key])} and is {json.dumps(after[key])}"
             for key in after
-            if before[key] != after[key] and key != "data"
+            if before[key] != after[key]
         ]
         if old.fingerprint != new.fingerprint:
             changed.append("the engine, its version or its data are not the same")

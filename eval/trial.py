@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from bothends.agent.models.base import Case
 from bothends.agent.record import AgentRun
 from bothends.agent.stages import top_level_seconds, total_usage
 from bothends.engines import Engine, Limits, Outcome
+from bothends.engines.slots import EngineSlots
 from bothends.eval.compare import result_digest
 from bothends.eval.cost import price_steps
 from bothends.eval.experiment import Billing, Regimen
@@ -41,7 +43,7 @@ class Terms:
     """What every trial of a run has in common.
 
     Attributes:
-        engine: The engine.
+        slots: The engines that all trials share.
         fingerprint: The digest of its fingerprint.
         limits: Time and rows of one query.
         regimen: How queries are timed.
@@ -50,7 +52,7 @@ class Terms:
         billing: Which of them are charged.
     """
 
-    engine: Engine
+    slots: EngineSlots
     fingerprint: str
     limits: Limits
     regimen: Regimen
@@ -60,7 +62,7 @@ class Terms:
 
 
 class GoldBook:
-    """Gold results, executed once each and kept while the run lasts.
+    """Gold results, executed once each and kept while the run lasts. Several threads may ask.
 
     Args:
         suite: The suite's name.
@@ -78,6 +80,7 @@ class GoldBook:
         self._directory = directory
         self._sound = {gold.question_id: gold.deterministic for gold in directory.golds()}
         self._outcomes: dict[str, Outcome] = {}
+        self._asking = threading.Lock()
 
     def outcome(self, question: Question) -> Outcome:
         """Return what became of a question's gold; not `ok` means that it cannot judge.
@@ -85,18 +88,18 @@ class GoldBook:
         A result of which not everything was kept is `failed` where the engine cannot compare
         such: no prediction could be judged against it.
         """
-        if question.id not in self._outcomes:
-            self._outcomes[question.id] = self._execute(question)
-        return self._outcomes[question.id]
+        with self._asking:
+            if question.id not in self._outcomes:
+                with self._terms.slots.take() as engine:
+                    self._outcomes[question.id] = self._execute(question, engine)
+            return self._outcomes[question.id]
 
     def nondeterministic(self, question: Question) -> bool:
         """Whether gold's own result was shown to be one of several right ones."""
         return self._sound.get(question.id) is False
 
-    def _execute(self, question: Question) -> Outcome:
-        engine = self._terms.engine
+    def _execute(self, question: Question, engine: Engine) -> Outcome:
         sql = question.gold_sql(engine.name)
-        engine.prepare()
         outcome = engine.execute(sql, gold_limits(engine, self._terms.limits))
         unfit = unfit_gold(engine, outcome, self._terms.limits)
         if unfit is not None:
@@ -161,22 +164,22 @@ def run_trial(
         run = AgentRun("no_query", None, None, (), 0.0)
         status, reason = "gold_failed", f"gold {gold.status}: {gold.error}"
     else:
-        terms.engine.prepare()
         run = agent.run(case, callbacks=callbacks)
         status, reason = run.status, run.error
     outcome = run.outcome
     verdict = timing = same = overlap = None
     if outcome is not None and outcome.status == "ok" and run.sql and case.gold_sql:
         try:
-            verdict = verdict_on(
-                terms.engine,
-                gold,
-                outcome,
-                gold_sql=case.gold_sql,
-                predicted_sql=run.sql,
-                limits=terms.limits,
-            ).model_copy(update={"gold_nondeterministic": gold_nondeterministic})
-            timing = measure(terms.engine, case.gold_sql, run.sql, terms.regimen, terms.limits)
+            with terms.slots.take() as engine:
+                verdict = verdict_on(
+                    engine,
+                    gold,
+                    outcome,
+                    gold_sql=case.gold_sql,
+                    predicted_sql=run.sql,
+                    limits=terms.limits,
+                ).model_copy(update={"gold_nondeterministic": gold_nondeterministic})
+                timing = measure(engine, case.gold_sql, run.sql, terms.regimen, terms.limits)
             same = exact_match(case.gold_sql, run.sql, case.dialect)
             if gold.whole and outcome.whole:
                 overlap = soft_f1(gold.rows, outcome.rows)
@@ -209,6 +212,7 @@ def run_trial(
         exact_match=same,
         soft_f1=overlap,
         e2e_s=run.seconds,
+        queue_s=run.queue_s,
         overhead_s=overhead_s,
         stages=stages,
         usage=total_usage(run.steps),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -101,7 +100,7 @@ def get_schema_tool(engine: Engine, sample_rows: int, characters: int) -> BaseTo
         described = tables[: max(1, characters // _TABLE_CHARACTERS)]
         parts: list[_Table | str] = []
         errors: list[str] = []
-        started = time.perf_counter()
+        started = engine.clock_s()
         for table in described:
             try:
                 ddl = engine.ddl(table)
@@ -110,7 +109,7 @@ def get_schema_tool(engine: Engine, sample_rows: int, characters: int) -> BaseTo
             except EngineError as error:
                 errors.append(str(error))
                 parts.append(f"error: {error}")
-        report = ToolReport(engine_s=time.perf_counter() - started, error="; ".join(errors) or None)
+        report = ToolReport(engine_s=engine.clock_s() - started, error="; ".join(errors) or None)
         left_out = len(tables) - len(described)
         room = characters - 2 * len(parts) - (_NOTE_CHARACTERS if left_out else 0)
         texts = _sharing(parts, columns, room)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from langchain_core.tools import BaseTool, StructuredTool
@@ -37,9 +36,9 @@ def list_tables_tool(engine: Engine, characters: int) -> BaseTool:
     """
 
     def list_tables(pattern: str | None = None) -> tuple[str, ToolReport]:
-        started = time.perf_counter()
+        started = engine.clock_s()
         names = engine.list_tables()
-        report = ToolReport(engine_s=time.perf_counter() - started)
+        report = ToolReport(engine_s=engine.clock_s() - started)
         if not names:
             return "(the catalog is empty)", report
         found = [name for name in names if matches(pattern, name)]

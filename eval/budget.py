@@ -123,7 +123,8 @@ class Budget:
         usd, tokens = self._most
         parts = []
         if usd is not None:
-            unpriced = f" and {self._unpriced} trials of unknown cost" if self._unpriced else ""
+            trials = "trial" if self._unpriced == 1 else "trials"
+            unpriced = f" and {self._unpriced} {trials} of unknown cost" if self._unpriced else ""
             parts.append(f"${self._spent.usd:.4f}{unpriced} of ${usd:g}")
         if tokens is not None:
             parts.append(f"{self._spent.tokens:,.0f} of {tokens:,} tokens")

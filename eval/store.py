@@ -190,12 +190,20 @@ class RunDirectory:
             RecordError: If it cannot be written.
         """
         file = self.path / ("trials.jsonl" if isinstance(record, Trial) else "gold.jsonl")
-        line = record.model_dump_json() + "\n"
+        line = record.model_dump_json().encode() + b"\n"
         try:
-            with self._appending, file.open("a", encoding="utf-8") as stream:
-                stream.write(line)
-                stream.flush()
-                os.fsync(stream.fileno())
+            # Without a buffer, which would write what is left in it on closing.
+            with self._appending, file.open("ab", buffering=0) as stream:
+                end = stream.tell()
+                try:
+                    left = memoryview(line)
+                    while left:
+                        left = left[stream.write(left) :]
+                    os.fsync(stream.fileno())
+                except OSError:
+                    # Half a line must not be gone on with.
+                    stream.truncate(end)
+                    raise
         except OSError as error:
             raise RecordError(
                 f"{file} cannot be written: {error.strerror}; what was measured before is kept"

@@ -217,9 +217,7 @@ def toolkit(trials: int) -> None:
         session.stop()
         server.close()
     print(f"{trials} trials on one Spark server: list, schema with samples, check, run")
-    print(
-        f"  Spark SQL toolkit      {median(theirs_s) * 1e3:8.2f} ms, one more turn, tables listed once"
-    )
+    print(f"  Spark SQL toolkit      {median(theirs_s) * 1e3:8.2f} ms, one more turn, listed once")
     print(f"  bothends               {median(ours_s) * 1e3:8.2f} ms, metered")
     print(f"  ratio                  {median(ours_s) / median(theirs_s):8.2f}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from bothends.eval.record import Trial
 from bothends.eval.report.source import ReportInput, contenders, groups
@@ -11,6 +11,8 @@ from bothends.eval.report.words import join, plural, titles, unpriced
 __all__ = ["FEW_REPLICAS", "caveats"]
 
 _NAMED = 10
+_WIDE = 0.5
+_OFTEN = 0.1
 FEW_REPLICAS = 5
 """Below this many replicas a report warns of chance."""
 
@@ -22,6 +24,7 @@ def caveats(source: ReportInput) -> list[str]:
         *_left_out(source),
         *_bases(source),
         *_excluded(source.trials),
+        *_timings(source.trials),
         *_few(source),
     ]
 
@@ -101,6 +104,23 @@ def _excluded(trials: Iterable[Trial]) -> Iterable[str]:
         yield (
             f"Gold's own result is one of several right ones on {plural(len(several), 'question')} "
             f"({join(list(several))}): a verdict of wrong may be unjust there. gold.jsonl says why."
+        )
+
+
+def _timings(trials: Sequence[Trial]) -> Iterable[str]:
+    timed = [trial.timing for trial in trials if trial.timing is not None]
+    wide = sum(timing.spread > _WIDE for timing in timed)
+    if wide and wide >= _OFTEN * len(timed):
+        yield (
+            f"{wide:,} of {plural(len(timed), 'timing')} lie apart by more than half of their "
+            "median: VES and VES* rest on times that this machine does not repeat. A quieter "
+            "machine, more data or more --repeats help."
+        )
+    retried = [trial.retry_s for trial in trials if trial.retries]
+    if retried:
+        yield (
+            f"{plural(len(retried), 'trial')} waited for the model's provider, {sum(retried):,.0f} "
+            "s in all, which T_e2e includes."
         )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bothends.eval.record import Trial
+from bothends.eval.record import Timing, Trial
 from bothends.eval.report import (
     ReportInput,
     answer,
@@ -362,6 +362,28 @@ def test_caveats_name_what_the_figures_rest_on() -> None:
     assert "whether the result is right cannot be told on question q1." in said
     assert "1 trial left out of every figure: gold failed on question q1." in said
     assert "Gold has no rows, or nothing but NULL, on question q1" in said
+
+
+def test_caveats_tell_of_times_that_do_not_repeat_and_of_waiting() -> None:
+    def timed(replica: int, *gold_s: float) -> Trial:
+        made = make_trial(replica=replica)
+        timing = Timing(
+            gold_s=gold_s,
+            generated_s=(0.4,) * len(gold_s),
+            gold_median_s=gold_s[0],
+            generated_median_s=0.4,
+        )
+        return made.model_copy(update={"timing": timing})
+
+    # 0.2 to 0.29 is less than half of a median of 0.2 apart, 0.2 to 0.31 is more.
+    steady, wide = timed(0, 0.2, 0.2, 0.29), timed(1, 0.2, 0.2, 0.31)
+    assert "lie apart" not in " ".join(answer(source_of([steady])))
+    said = " ".join(answer(source_of([steady, wide])))
+    assert "1 of 2 timings lie apart by more than half of their median" in said
+    waited = steady.model_copy(update={"retries": 2, "retry_s": 61.0})
+    assert "1 trial waited for the model's provider, 61 s in all" in " ".join(
+        answer(source_of([waited]))
+    )
 
 
 def test_models_of_one_label_are_told_apart() -> None:

@@ -17,18 +17,19 @@ from bothends.infra import tpch
 from bothends.infra.dataset import Dataset
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Say which tests stay together where several processes share them.
 
     Spark takes seconds to start and all cores: the tests that need it stay in one process, with
     one cluster, beside which the others run, each with its file.
     """
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            group = "slow" if item.get_closest_marker("slow") else str(item.path)
-            item.add_marker(pytest.mark.xdist_group(group))
-    # The longest first, so that no process is left with them alone at the end.
+    if item.get_closest_marker("xdist_group") is None:
+        group = "slow" if item.get_closest_marker("slow") else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the slow ones, so that no process is left with them alone at the end."""
     items.sort(key=lambda item: not item.get_closest_marker("slow"))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import signal
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,6 +42,8 @@ def up(
 
     from bothends.engines.spark_cluster import cluster_directory, start_cluster
 
+    # What asks this command to end ends what it has begun to start, as Ctrl+C does.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with Console(stderr=True).status("starting a cluster") as status:
         state, fresh = start_cluster(
             cluster_directory(),
@@ -50,6 +54,9 @@ def up(
         )
     typer.echo("The cluster is up." if fresh else "A cluster is up already.")
     _print(state)
+    asked = workers, cores, _megabytes(memory)
+    if not fresh and asked != (_workers(state), state.cores, state.memory_mb):
+        typer.echo("It is not as asked for: to change it, take it down first.", err=True)
     typer.echo(
         f"\nNext:\n  bothends run --engine {state.connect} --model scripted:perfect\n"
         f"  bothends run --engine {state.master} --model scripted:perfect\n"
@@ -84,14 +91,17 @@ def status() -> None:
 
 
 def _print(state: ClusterState) -> None:
-    workers = sum(name.startswith("worker") for name in state.pids)
     typer.echo(
         f"  master   {state.master}\n"
         f"  connect  {state.connect}\n"
-        f"  workers  {workers}, with {state.cores} cores and {state.memory_mb} MB each for "
+        f"  workers  {_workers(state)}, with {state.cores} cores and {state.memory_mb} MB each for "
         "an application\n"
         f"  pids     {', '.join(f'{name} {pid}' for name, pid in state.pids.items())}"
     )
+
+
+def _workers(state: ClusterState) -> int:
+    return sum(name.startswith("worker") for name in state.pids)
 
 
 def _megabytes(memory: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import socket
@@ -51,6 +52,7 @@ _JAVA_OPTIONS: Final = (
 # Spark's TRANSFORM ... USING runs its program as `bash -c`. Bash reads this file first, and a shell
 # that was given such a command ends there; a script, which Java's own command may be, goes on.
 _BASH_ENV: Final = '[ -z "${BASH_EXECUTION_STRING+x}" ] || exit 126\n'
+_STACK: Final = re.compile(r"\s+(?:at |\.\.\. \d+ more)")
 # Of every Spark 4.
 _SCALA: Final = "2.13"
 # It needs no more of our environment, which may hold keys that SQL could read.
@@ -132,9 +134,10 @@ class SparkProcess:
 
     @property
     def log_tail(self) -> str:
-        """The last lines of its output."""
-        tail = self._log.read_text(errors="replace")[-_LOG_TAIL_CHARACTERS:].strip()
-        return tail or "(empty)"
+        """The last lines of its output, without Java's stacks."""
+        lines = self._log.read_text(errors="replace").splitlines()
+        said = [line for line in lines if not _STACK.match(line)]
+        return "\n".join(said)[-_LOG_TAIL_CHARACTERS:].strip() or "(empty)"
 
     def died(self, within_s: float) -> bool:
         """Wait a little for the process to end, and tell whether it did."""

@@ -67,6 +67,12 @@ def is_running(pid: int) -> bool:
     return not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
 
 
+@pytest.fixture(scope="session")
+def runs() -> Callable[[int], bool]:
+    """Tell whether a process runs."""
+    return is_running
+
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 

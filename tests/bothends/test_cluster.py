@@ -5,12 +5,18 @@ That `down` stops all of it is asserted where the run ends: in the fixture `clus
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bothends.engines import open_engine
+from bothends.engines.spark_cluster import cluster_state
 
 
 @pytest.mark.slow
@@ -29,6 +35,10 @@ def test_up_again_and_status_tell_the_same_cluster(cluster: Any, cluster_command
     again = cluster_command(cluster.home, "up")
     assert again.returncode == 0
     assert "up already" in again.stdout
+    assert "not as asked for" not in again.stderr
+    other = cluster_command(cluster.home, "up", "--workers", "3")
+    assert other.returncode == 0
+    assert "It is not as asked for" in other.stderr
     status = cluster_command(cluster.home, "status")
     for said in (before.master, before.connect, *map(str, cluster.state.pids.values())):
         assert said in status.stdout
@@ -36,6 +46,27 @@ def test_up_again_and_status_tell_the_same_cluster(cluster: Any, cluster_command
     assert "workers  2" in status.stdout
     with open_engine(before.connect) as engine:
         assert engine.execute("SELECT 1").rows == ((1,),)
+
+
+@pytest.mark.slow
+def test_a_start_that_is_told_to_end_leaves_nothing(
+    tmp_path: Path, cluster_command: Any, runs: Any
+) -> None:
+    starting = subprocess.Popen(
+        [sys.executable, "-m", "bothends", "cluster", "local", "up"],
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    state = None
+    while state is None:
+        assert starting.poll() is None
+        state = cluster_state(tmp_path / "bothends" / "cluster")
+        time.sleep(0.05)
+    starting.terminate()
+    assert starting.wait(60) == 128 + signal.SIGTERM
+    assert "No cluster is up." in cluster_command(tmp_path, "status").stdout
+    assert not any(runs(pid) for pid in state.pids.values())
 
 
 def test_nothing_is_up(tmp_path: Path, cluster_command: Any) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,23 +36,6 @@ def server_pid(engine: SparkEngine) -> int:
     link = engine._ready()
     assert isinstance(link, OwnServer)
     return link.server.pid
-
-
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    # A killed process stays a zombie where nobody waits for it.
-    status = Path(f"/proc/{pid}/stat")
-    return not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
-
-
-def wait_until_gone(pid: int) -> bool:
-    deadline = time.monotonic() + 20
-    while is_running(pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return not is_running(pid)
 
 
 @pytest.mark.slow
@@ -133,7 +117,7 @@ def test_dead_server_fails_its_query_and_is_replaced(spark: SparkEngine) -> None
 
 
 @pytest.mark.slow
-def test_server_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
+def test_server_ends_when_its_parent_is_killed(tmp_path: Path, runs: Callable[[int], bool]) -> None:
     code = """
 import sys, threading, time
 from bothends.engines.java import find_java
@@ -155,11 +139,14 @@ time.sleep(600)
     assert parent.stdout is not None
     pid = int(parent.stdout.readline())
     # It outlives the thread that started it, and nothing more.
-    assert is_running(pid)
+    assert runs(pid)
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    assert wait_until_gone(pid)
+    deadline = time.monotonic() + 20
+    while runs(pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -53,8 +53,9 @@ _SENTENCE = re.compile(
     r"(?!(?:Select|From|Where|Group|Having|Order|Limit|Offset|Union|Intersect|Except|Join|Left|"
     r"Right|Full|Inner|Cross|Natural|On|Using|And|Or|Not|As|When|Then|Else|End|With|Case|Window|"
     r"Is|In)\b)"
-    r"(?:[A-Z][a-z]*(?:['\u2019][a-z]+)?,? (?!(?:as|asc|desc|is null|is not|in|like|between|and|or|not|"
-    r"from)\b)[a-z]|[A-Z][a-z]+(?: [a-z]+)*:(?!:)|\#+ |\*\*|</?\w+>)"
+    r"(?:[A-Z][a-z]*(?:['\u2019][a-z]+)?,? "
+    r"(?!(?:as|asc|desc|is null|is not|in|like|between|and|or|not|from)\b)[a-z]|"
+    r"[A-Z][a-z]+(?: [a-z]+)*:(?!:)|\#+ |\*\*|</?\w+>)"
 )
 _KEYS = ("sql", "query", "sql_query", "statement", "answer")
 # Not strict: small models leave the line breaks of a query as they are inside a JSON string.

@@ -17,19 +17,27 @@ from bothends.options import (
     Check,
     Checker,
     CheckOption,
+    Corrections,
     Data,
     Database,
     Difficulty,
+    Embeddings,
     Engine,
+    Linking,
+    LinkingOption,
+    LinkingTables,
     Machine,
     MaxRows,
     MaxTurns,
     ObservationChars,
     Prices,
     Question,
+    RecipeChoice,
+    RecipeOption,
     RunAnswerSql,
     Sample,
     SampleRows,
+    Samples,
     SampleSeed,
     ScaleFactor,
     Suite,
@@ -40,7 +48,7 @@ from bothends.options import (
 from bothends.score_command import score
 
 if TYPE_CHECKING:
-    from bothends.api import Run
+    from bothends.runs import Run
 
 __all__ = ["app", "main"]
 
@@ -97,11 +105,17 @@ def run(
     ] = None,
     checker: Checker = None,
     base_url: BaseUrl = None,
+    recipe: RecipeOption = RecipeChoice.react,
     check: CheckOption = Check.llm,
     max_turns: MaxTurns = 12,
     sample_rows: SampleRows = 3,
     observation_chars: ObservationChars = 32_000,
     run_answer_sql: RunAnswerSql = False,
+    linking: LinkingOption = Linking.none,
+    linking_tables: LinkingTables = 8,
+    embeddings: Embeddings = None,
+    samples: Samples = 5,
+    corrections: Corrections = 2,
     timeout: Timeout = 300.0,
     max_rows: MaxRows = 100_000,
     warmups: Annotated[int, typer.Option(min=0, help="Untimed executions of each query.")] = 1,
@@ -151,11 +165,17 @@ def run(
             checker=checker,
             base_url=base_url,
             recipe=Recipe(
+                name=recipe.value,
                 check=check.value,
                 max_turns=max_turns,
                 sample_rows=sample_rows,
                 observation_chars=observation_chars,
                 run_answer_sql=run_answer_sql,
+                linking=linking.value,
+                linking_tables=linking_tables,
+                embeddings=embeddings,
+                samples=samples,
+                corrections=corrections,
             ),
             replicas=replicas,
             concurrency=concurrency,
@@ -187,11 +207,17 @@ def ask(
     rows: Annotated[int, typer.Option(min=0, help="Rows to print.")] = 10,
     checker: Checker = None,
     base_url: BaseUrl = None,
+    recipe: RecipeOption = RecipeChoice.react,
     check: CheckOption = Check.llm,
     max_turns: MaxTurns = 12,
     sample_rows: SampleRows = 3,
     observation_chars: ObservationChars = 32_000,
     run_answer_sql: RunAnswerSql = False,
+    linking: LinkingOption = Linking.none,
+    linking_tables: LinkingTables = 8,
+    embeddings: Embeddings = None,
+    samples: Samples = 5,
+    corrections: Corrections = 2,
     timeout: Timeout = 300.0,
     max_rows: MaxRows = 100_000,
     machine: Machine = "m7i.large",
@@ -219,11 +245,17 @@ def ask(
             checker=checker,
             base_url=base_url,
             recipe=Recipe(
+                name=recipe.value,
                 check=check.value,
                 max_turns=max_turns,
                 sample_rows=sample_rows,
                 observation_chars=observation_chars,
                 run_answer_sql=run_answer_sql,
+                linking=linking.value,
+                linking_tables=linking_tables,
+                embeddings=embeddings,
+                samples=samples,
+                corrections=corrections,
             ),
             limits=Limits(timeout_s=timeout, max_rows=max_rows),
             machine=machine,
@@ -269,10 +301,10 @@ def _run(
 ) -> None:
     from rich.console import Console
 
-    from bothends.api import default_directory
     from bothends.eval.metrics import counted
     from bothends.eval.runner import run_experiment
     from bothends.progress import RunProgress
+    from bothends.runs import default_directory
 
     directory = out or default_directory(experiment)
     try:

@@ -29,12 +29,14 @@ _WRITE = re.compile(
     rf"{_BLANK}*+(?:INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|MERGE|TRUNCATE|REPLACE|EXPLAIN)\b",
     re.I | re.DOTALL,
 )
-# Where a statement may begin among other text: on a line of its own, or behind a label's colon.
+# Where a statement may begin among other text: on a line or in a list, or behind a label's colon.
 _CANDIDATE = re.compile(
-    r"(?:^|:\**|</\w+>)[ \t]*"
-    r"(?P<sql>(?:--[^\n]*\n\s*|/\*(?:(?!\*/).)*\*/\s*)*\(*\s*(?:SELECT|WITH)\b)",
+    r"(?:^[ \t]*(?:(?:[*>-]|\d+[.)])[ \t])?|:\**|</\w+>)[ \t]*"
+    r"(?P<sql>(?:--[^\n]*\n\s*|/\*(?:(?!\*/).)*\*/\s*){0,50}\(*\s*(?:SELECT|WITH)\b)",
     re.I | re.M | re.S,
 )
+# What small models close their replies with, and what some put around the query.
+_TAGS = re.compile(r"<\|\w+\|>|</?(?:s|sql|query|answer|final_answer)>", re.I)
 _INLINE = re.compile(r"(?<!`)(`{1,2})(?!`)\s*((?:SELECT|WITH)\b.*?)(?<!`)\1(?!`)", re.I | re.S)
 _COMMON_TABLE = re.compile(
     r"WITH\s+(?:RECURSIVE\s+)?(?:\w+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])\s*(?:\([^)]*\)\s*)?"
@@ -57,6 +59,9 @@ _SENTENCE = re.compile(
     r"(?!(?:as|asc|desc|is null|is not|in|like|between|and|or|not|from)\b)[a-z]|"
     r"[A-Z][a-z]+(?: [a-z]+)*:(?!:)|\#+ |\*\*|</?\w+>)"
 )
+_LONGEST_BEGINNING = 5_000
+# A model that repeats itself writes thousands of what is no statement: these are looked at whole.
+_MOST_LOOKED_AT = 20
 _KEYS = ("sql", "query", "sql_query", "statement", "answer")
 # Not strict: small models leave the line breaks of a query as they are inside a JSON string.
 _DECODER = json.JSONDecoder(strict=False)
@@ -132,6 +137,7 @@ def _whole(block: str, dialect: str) -> str:
 
 def _in_prose(text: str, dialect: str) -> str | None:
     """Return the first query in a text of other things."""
+    text = _TAGS.sub("\n", text)
     found = [*_in_json(text), *_in_code(text, dialect), *_on_lines(text, dialect)]
     return min(found).sql if found else None
 
@@ -174,23 +180,34 @@ def _in_code(text: str, dialect: str) -> Iterator[_Found]:
 
 def _on_lines(text: str, dialect: str) -> Iterator[_Found]:
     """Yield the first query that begins a line, or follows a label."""
+    looked_at = 0
     for candidate in _CANDIDATE.finditer(text):
         start = candidate.start("sql")
+        if _is_prose(text[start : start + _LONGEST_BEGINNING]):
+            continue
         sql = _until_end(text[start:], dialect, sentence_after=r"\n\s*").strip()
         if _reads_as_query(sql, dialect):
             yield _Found(start, sql)
             return
+        looked_at += 1
+        if looked_at == _MOST_LOOKED_AT:
+            return
+
+
+def _is_prose(sql: str) -> bool:
+    """Whether SELECT or WITH, which this begins with, begins a sentence and no query."""
+    bare = re.sub(rf"\A(?:{_BLANK}|\()*+", "", sql, flags=re.DOTALL)
+    if bare[:4].upper() == "WITH":
+        return _COMMON_TABLE.match(bare) is None
+    rest = re.sub(rf"\ASELECT{_BLANK}*+", "", bare, flags=re.I | re.DOTALL)
+    return _PROSE_OBJECT.match(rest) is not None
 
 
 def _reads_as_query(sql: str, dialect: str) -> bool:
-    """Whether what begins with SELECT or WITH is SQL, and not a sentence."""
-    bare = re.sub(rf"\A(?:{_BLANK}|\()*+", "", sql, flags=re.DOTALL)
-    if bare[:4].upper() == "WITH":
-        return _COMMON_TABLE.match(bare) is not None
-    rest = re.sub(rf"\ASELECT{_BLANK}*", "", bare, flags=re.I | re.DOTALL)
-    if _PROSE_OBJECT.match(rest):
+    """Whether what begins with SELECT or WITH is SQL, right or wrong."""
+    if _is_prose(sql):
         return False
-    if re.search(r"\bFROM\b", rest, re.I) and not rest.rstrip().endswith("."):
+    if re.search(r"\bFROM\b", sql, re.I) and not sql.endswith("."):
         return True
     return _parses(sql, dialect)
 

@@ -137,7 +137,7 @@ Samples = Annotated[int, typer.Option(min=1, max=100, help="Drafts of self-consi
 Corrections = Annotated[
     int, typer.Option(min=0, max=10, help="Rounds of correction in single+correct at most.")
 ]
-CheckOption = Annotated[Check, typer.Option(help="What check_query does.")]
+CheckOption = Annotated[Check, typer.Option(help="What check_query does, in react.")]
 MaxTurns = Annotated[int, typer.Option(min=1, help="Turns after which an agent gives up.")]
 SampleRows = Annotated[int, typer.Option(min=0, max=20, help="Sample rows in get_schema.")]
 ObservationChars = Annotated[

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,6 +110,10 @@ BARE = {
     ),
     "parentheses": ("((SELECT 1) UNION SELECT 2)", "((SELECT 1) UNION SELECT 2)"),
     "the first of two": ("SELECT 1;\nSELECT 2;", "SELECT 1"),
+    "an item of a list": ("Either:\n1. SELECT a FROM t\n", "SELECT a FROM t"),
+    "a quotation": ("> SELECT a FROM t", "SELECT a FROM t"),
+    "a template's closing token": ("SELECT a FROM t<|im_end|>", "SELECT a FROM t"),
+    "tags around it": ("Sure. <sql>SELECT a FROM t</sql>", "SELECT a FROM t"),
     "a recursive WITH": (
         "WITH RECURSIVE n(i) AS (SELECT 1) SELECT i FROM n",
         "WITH RECURSIVE n(i) AS (SELECT 1) SELECT i FROM n",
@@ -194,3 +200,12 @@ def test_a_fenced_statement_is_returned_whole(sql: str, reply: str) -> None:
 def test_any_text_is_read(text: str) -> None:
     found = extract_sql(text, "postgres")
     assert found is None or found.strip() == found != ""
+
+
+@pytest.mark.parametrize(
+    "piece", ["SELECT x y z w\n", "select the rows\n", "-- a\n", '{"a":', "`SELECT ", "(", "```"]
+)
+def test_a_reply_that_repeats_itself_is_read_in_time(piece: str) -> None:
+    started_s = time.perf_counter()
+    extract_sql(piece * 4_000, "spark")
+    assert time.perf_counter() - started_s < 20  # some take quadratic time, none minutes

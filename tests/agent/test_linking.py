@@ -212,8 +212,11 @@ def test_vectors_that_do_not_fit_are_a_provider_error(school: Engine, telling: T
 
 
 @pytest.fixture
-def embedding_server() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def embedding_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """A server of the OpenAI embeddings API, and what it was asked."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     requests: list[dict[str, Any]] = []
 
     class Handler(BaseHTTPRequestHandler):

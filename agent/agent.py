@@ -37,7 +37,8 @@ class Agent:
         retry: How provider faults are retried.
 
     Raises:
-        UsageError: If the recipe has no use for a checker, or its embeddings have no such name.
+        UsageError: If the recipe has no use for a checker or another setting, or its embeddings
+            have no such name.
         MissingExtraError: If the package of its embeddings is not installed.
         ProviderError: If these cannot be set up.
         ReplayError: If a recording is of another recipe.
@@ -59,6 +60,7 @@ class Agent:
         self.recipe = recipe or Recipe()
         self.limits = limits or Limits()
         self.retry = retry or RetryPolicy()
+        self.recipe.refuse_idle()
         name = self.recipe.name
         if checker is not None and name != "react":
             raise UsageError(f"recipe {name} checks no query: leave --checker out")

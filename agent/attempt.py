@@ -9,7 +9,7 @@ from typing import NamedTuple
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
 
-from bothends.agent.meter import ROLE, Meter
+from bothends.agent.meter import Meter
 from bothends.agent.models.base import Case, Model
 from bothends.agent.recipe import Recipe
 from bothends.agent.record import AgentStatus
@@ -66,8 +66,11 @@ class Attempt:
     ignored_calls: int = 0
 
     def config(self) -> RunnableConfig:
-        """Return the LangChain configuration of a call outside of a graph."""
-        return RunnableConfig(callbacks=list(self.handlers), metadata={ROLE: "controller"})
+        """Return the LangChain configuration of the whole attempt.
+
+        What is called within what is invoked with it finds the handlers by context.
+        """
+        return RunnableConfig(callbacks=list(self.handlers), run_name="bothends")
 
 
 Play = Callable[[Attempt], Ending]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from bothends.agent.embeddings import EmbeddingModel
 from bothends.infra.errors import UsageError
@@ -89,16 +89,22 @@ class Recipe(BaseModel):
         "was rejected is corrected; a time-out is a bill, and ends the trial.",
     )
 
-    # The settings that are refused where a recipe has no use for them: they would tell runs apart
-    # that are the same.
+    # What is refused under other recipes. The settings of react are not: their descriptions say so.
     _OF: ClassVar[dict[str, tuple[str, ...]]] = {
         "linking": ("single", "single+correct", "self-consistency"),
         "samples": ("self-consistency",),
         "corrections": ("single+correct",),
     }
 
-    @model_validator(mode="after")
-    def _fit_together(self) -> Self:
+    def refuse_idle(self) -> None:
+        """Refuse settings that the recipe has no use for: runs would differ by name alone.
+
+        It is asked of a whole experiment and of an agent, not of every recipe that is made: on the
+        way to one, settings come from several places.
+
+        Raises:
+            UsageError: If there is one; the message names what goes with it.
+        """
         fields = type(self).model_fields
         given = {name for name, value in self if value != fields[name].default}
         for setting, recipes in self._OF.items():
@@ -117,7 +123,6 @@ class Recipe(BaseModel):
                 "--linking embedding and --embeddings provider:model need one another: give both, "
                 "or neither"
             )
-        return self
 
     def in_words(self) -> str:
         """Return the recipe with the settings that tell it apart, for tables."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,13 +10,13 @@ from typing import TYPE_CHECKING
 from bothends.agent.recipe import CheckMode, LinkingMode, Recipe, RecipeName
 from bothends.engines.base import Limits
 from bothends.eval.experiment import Billing, Experiment, Regimen
-from bothends.runs import Run, default_directory, load_run
+from bothends.results import Run, load_run, write_reports
 
 if TYPE_CHECKING:
     from bothends.agent.embeddings import Embedder
     from bothends.eval.ask import Answer
 
-__all__ = ["Run", "ask", "load_run", "run", "score"]
+__all__ = ["Run", "ask", "default_directory", "load_run", "run", "score", "write_reports"]
 
 
 def ask(
@@ -340,6 +341,16 @@ def score(
     directory = Path(out) if out else default_directory(experiment)
     score_predictions(experiment, experiment.load_suite(), sets, directory)
     return load_run(directory)
+
+
+def default_directory(experiment: Experiment) -> Path:
+    """Return a directory below `runs/` that the same experiment always gets."""
+    # By what differs from the default, so that a new field changes no name.
+    measured = experiment.model_dump_json(exclude=set(experiment.CONDUCT), exclude_defaults=True)
+    digest = hashlib.sha256(measured.encode()).hexdigest()[:6]
+    engine = experiment.engine.partition("://")[0]
+    scale = "" if experiment.scale_factor is None else f"-sf{experiment.scale_factor:g}"
+    return Path("runs") / f"{Path(experiment.suite).stem}-{engine}{scale}-{digest}"
 
 
 def _tuple(values: Sequence[str] | None) -> tuple[str, ...] | None:

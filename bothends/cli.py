@@ -48,7 +48,7 @@ from bothends.options import (
 from bothends.score_command import score
 
 if TYPE_CHECKING:
-    from bothends.runs import Run
+    from bothends.api import Run
 
 __all__ = ["app", "main"]
 
@@ -301,10 +301,10 @@ def _run(
 ) -> None:
     from rich.console import Console
 
+    from bothends.api import default_directory
     from bothends.eval.metrics import counted
     from bothends.eval.runner import run_experiment
     from bothends.progress import RunProgress
-    from bothends.runs import default_directory
 
     directory = out or default_directory(experiment)
     try:

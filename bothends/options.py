@@ -172,6 +172,7 @@ def listed(option: str, values: list[str] | None) -> tuple[str, ...] | None:
 
 # Options that are spelt otherwise than the settings that they fill.
 _OPTIONS = {
+    "name": "recipe",
     "timeout_s": "timeout",
     "models": "model",
     "question_ids": "question",

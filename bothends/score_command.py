@@ -128,9 +128,9 @@ def score(
 def _score(
     files: Sequence[Path], out: Path | None, workers: int | None, settings: dict[str, Any]
 ) -> None:
+    from bothends.api import default_directory
     from bothends.eval.predictions import read_predictions
     from bothends.eval.scoring import score_experiment, score_predictions
-    from bothends.runs import default_directory
 
     sets = [read_predictions(file) for file in files]
     experiment: Experiment = validated(lambda: score_experiment(sets, workers=workers, **settings))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bothends.eval.report import print_report
 from bothends.eval.report.load import load_report
-from bothends.runs import Run, write_reports
+from bothends.results import Run, write_reports
 
 __all__ = ["show"]
 

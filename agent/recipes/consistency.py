@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from bothends.agent.attempt import Attempt, Ending, Play
-from bothends.agent.recipes.drafts import Draft, Drafter, ending_with
+from bothends.agent.recipes.drafts import Draft, Drafter, ending_with, in_one_run
 from bothends.engines import Outcome
 from bothends.engines.result_digest import result_digest
 
@@ -18,7 +18,7 @@ __all__ = ["elected", "prepare"]
 
 def prepare() -> Play:
     """Return the recipe. Drafts are asked for and run one after the other."""
-    return _play
+    return in_one_run(_play)
 
 
 def _play(attempt: Attempt) -> Ending:

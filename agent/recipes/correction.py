@@ -6,7 +6,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from bothends.agent.attempt import Attempt, Ending, Play
 from bothends.agent.prompts import correction_prompt
-from bothends.agent.recipes.drafts import Drafter, ending_with
+from bothends.agent.recipes.drafts import Drafter, ending_with, in_one_run
 
 __all__ = ["prepare"]
 
@@ -20,7 +20,7 @@ def prepare() -> Play:
     The outcome of the last draft counts. A correction without SQL ends it, and then the draft
     before it is the last.
     """
-    return _play
+    return in_one_run(_play)
 
 
 def _play(attempt: Attempt) -> Ending:

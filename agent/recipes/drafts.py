@@ -12,18 +12,20 @@ from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import BaseTool
 
-from bothends.agent.attempt import Attempt, Ending, ending_of, no_query
+from bothends.agent.attempt import Attempt, Ending, Play, ending_of, no_query
 from bothends.agent.extract import extract_sql
 from bothends.agent.linking import LinkReport, link_tables_tool, linking_arguments
+from bothends.agent.meter import ROLE
 from bothends.agent.prompts import single_prompt
 from bothends.agent.record import ToolCall
 from bothends.agent.retry import call_with_retry
 from bothends.engines import Outcome
 from bothends.tools import ToolReport, get_schema_tool, run_query_tool
 
-__all__ = ["Draft", "Drafter", "ending_with"]
+__all__ = ["Draft", "Drafter", "ending_with", "in_one_run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Drafter:
     """Has drafts written and runs each. For one attempt.
 
     Args:
-        attempt: The attempt.
+        attempt: The attempt, played as `in_one_run` plays it.
     """
 
     def __init__(self, attempt: Attempt) -> None:
@@ -88,7 +90,9 @@ class Drafter:
         """
         attempt = self._attempt
         reply = call_with_retry(
-            lambda: self._chat.invoke(list(messages), attempt.config()),
+            lambda: self._chat.invoke(
+                list(messages), RunnableConfig(metadata={ROLE: "controller"})
+            ),
             attempt.retry,
             on_wait=lambda seconds, _: attempt.meter.waited(seconds),
         )
@@ -107,7 +111,7 @@ class Drafter:
 
     def _call(self, tool: BaseTool, arguments: dict[str, object]) -> ToolMessage:
         call = {"name": tool.name, "args": arguments, "id": str(uuid4()), "type": "tool_call"}
-        message = tool.invoke(call, self._attempt.config())
+        message = tool.invoke(call)  # callbacks come by context
         assert isinstance(message, ToolMessage)  # noqa: S101 - what invoking with a call returns
         return message
 
@@ -123,3 +127,18 @@ def ending_with(attempt: Attempt, draft: Draft) -> Ending:
         return no_query(draft.reply)
     attempt.sql, attempt.outcome = draft.sql, draft.outcome
     return ending_of(draft.outcome)
+
+
+def in_one_run(play: Play) -> Play:
+    """Return a recipe all of whose calls are one LangChain run, seen by the attempt's handlers.
+
+    Args:
+        play: The recipe.
+    """
+
+    def played(attempt: Attempt) -> Ending:
+        # Handlers are shown the question, as they are shown the graph's input.
+        run: RunnableLambda[str, Ending] = RunnableLambda(lambda _: play(attempt))
+        return run.invoke(attempt.case.question, attempt.config())
+
+    return played

@@ -84,12 +84,8 @@ def _play(graph: _Graph, attempt: Attempt) -> Ending:
     system = SystemMessage(controller_prompt(title, check=recipe.check != "off"))
     state = graph.invoke(
         {"messages": [system, HumanMessage(question_prompt(attempt.case.question))]},
-        RunnableConfig(
-            callbacks=list(attempt.handlers),
-            run_name="bothends",
-            # Two node visits a turn; the step limit is ours, counted in turns.
-            recursion_limit=2 * recipe.max_turns + 2,
-        ),
+        # Two node visits a turn; the step limit is ours, counted in turns.
+        {**attempt.config(), "recursion_limit": 2 * recipe.max_turns + 2},
         context=_Run(attempt, chat.bind_tools(list(tools.values())), tools),
     )
     if attempt.outcome is not None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bothends.agent.attempt import Attempt, Ending, Play
-from bothends.agent.recipes.drafts import Drafter, ending_with
+from bothends.agent.recipes.drafts import Drafter, ending_with, in_one_run
 
 __all__ = ["prepare"]
 
 
 def prepare() -> Play:
     """Return the recipe."""
-    return _play
+    return in_one_run(_play)
 
 
 def _play(attempt: Attempt) -> Ending:

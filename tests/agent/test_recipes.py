@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage
 
 from bothends.agent.agent import Agent
@@ -23,6 +24,7 @@ from bothends.agent.record import AgentRun
 from bothends.agent.retry import RetryPolicy
 from bothends.agent.stages import stage_shares, top_level_seconds, total_usage
 from bothends.engines import Engine, Limits, Outcome, open_engine
+from bothends.eval.experiment import Experiment
 from bothends.infra.errors import ReplayError, UsageError
 from bothends.infra.prices import PriceBook
 
@@ -112,6 +114,31 @@ def test_a_reply_without_sql_is_no_query(
     assert run.error == "the model answered without running a query: There are three items."
     assert stages_of(run)["answer"] == [2, 3][: 2 if name == "self-consistency" else 1]
     assert "run" not in stages_of(run)
+
+
+def test_all_calls_of_an_attempt_are_one_run(shop: Engine, telling: Telling, case: Case) -> None:
+    class Tree(BaseCallbackHandler):
+        def __init__(self) -> None:
+            self.roots: list[Any] = []
+            self.parents: dict[str, set[Any]] = {"llm": set(), "tool": set()}
+
+        def on_chain_start(self, serialized: Any, inputs: Any, **seen: Any) -> None:
+            if seen["parent_run_id"] is None:
+                self.roots.append((seen["run_id"], seen["name"], inputs))
+
+        def on_chat_model_start(self, serialized: Any, messages: Any, **seen: Any) -> None:
+            self.parents["llm"].add(seen["parent_run_id"])
+
+        def on_tool_start(self, serialized: Any, input_str: str, **seen: Any) -> None:
+            self.parents["tool"].add(seen["parent_run_id"])
+
+    tree = Tree()
+    model = drafting(telling, *fenced(COUNT, COUNT))
+    recipe = Recipe(name="self-consistency", samples=2)
+    Agent(shop, model, recipe=recipe).run(case, callbacks=[tree])
+    ((root, name, inputs),) = tree.roots
+    assert (name, inputs) == ("bothends", case.question)
+    assert tree.parents == {"llm": {root}, "tool": {root}}
 
 
 def samples(name: RecipeName, number: int) -> dict[str, Any]:
@@ -322,7 +349,9 @@ def test_a_checker_has_no_place_in_it(shop: Engine, telling: Telling) -> None:
 )
 def test_settings_without_effect_are_refused(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        Recipe(**settings)
+        Recipe(**settings).refuse_idle()
+    with pytest.raises(UsageError, match=said):
+        Experiment(suite="shop.yaml", engine="sqlite", models=("m:m",), recipe=Recipe(**settings))
 
 
 def test_a_recipe_survives_the_manifest() -> None:

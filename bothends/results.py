@@ -1,19 +1,17 @@
-"""Run directories that were written: where they are by default, and what is read from them."""
+"""What has been run: a run directory with its trials and metrics, and its reports."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bothends.eval.experiment import Experiment
     from bothends.eval.metrics import Summary
     from bothends.eval.record import Trial
     from bothends.eval.report.source import ReportInput
 
-__all__ = ["Run", "default_directory", "load_run", "write_reports"]
+__all__ = ["Run", "load_run", "write_reports"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +73,3 @@ def write_reports(source: ReportInput, out: Path) -> Run:
             for model in source.models
         },
     )
-
-
-def default_directory(experiment: Experiment) -> Path:
-    """Return a directory below `runs/` that the same experiment always gets."""
-    # By what differs from the default, so that a new field changes no name.
-    measured = experiment.model_dump_json(exclude=set(experiment.CONDUCT), exclude_defaults=True)
-    digest = hashlib.sha256(measured.encode()).hexdigest()[:6]
-    engine = experiment.engine.partition("://")[0]
-    scale = "" if experiment.scale_factor is None else f"-sf{experiment.scale_factor:g}"
-    return Path("runs") / f"{Path(experiment.suite).stem}-{engine}{scale}-{digest}"

@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import HumanMessage, SystemMessage
-from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool
 
-from bothends.agent.extract import extract_sql
-from bothends.agent.graph import Attempt, build_graph
-from bothends.agent.meter import ROLE, Meter
+from bothends.agent.attempt import Attempt, Ending
+from bothends.agent.meter import Meter
 from bothends.agent.models.base import Case, Model
-from bothends.agent.prompts import checker_prompt, controller_prompt, question_prompt
 from bothends.agent.recipe import Recipe
-from bothends.agent.record import AgentRun, AgentStatus
-from bothends.agent.retry import RetryPolicy, call_with_retry
+from bothends.agent.recipes.registry import load_recipe
+from bothends.agent.record import AgentRun
+from bothends.agent.retry import RetryPolicy
 from bothends.engines import Engine, Limits
-from bothends.infra.errors import ContextOverflowError, ProviderError, RefusedError
-from bothends.tools import (
-    check_query_tool,
-    get_schema_tool,
-    list_tables_tool,
-    run_query_tool,
+from bothends.infra.errors import (
+    ContextOverflowError,
+    ProviderError,
+    RefusedError,
+    ReplayError,
+    UsageError,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["Agent"]
 
 
 class Agent:
-    """A ReAct agent over an engine; it ends after the first `run_query`, whatever that returns.
+    """An agent over an engine. It is cheap to make, and keeps nothing of one question to the next.
 
     Args:
         engine: Where it runs its query.
@@ -44,6 +35,13 @@ class Agent:
         recipe: How it goes about a question.
         limits: Time and rows that its query may take.
         retry: How provider faults are retried.
+
+    Raises:
+        UsageError: If the recipe has no use for a checker or another setting, or its embeddings
+            have no such name.
+        MissingExtraError: If the package of its embeddings is not installed.
+        ProviderError: If these cannot be set up.
+        ReplayError: If a recording is of another recipe.
     """
 
     def __init__(
@@ -62,7 +60,18 @@ class Agent:
         self.recipe = recipe or Recipe()
         self.limits = limits or Limits()
         self.retry = retry or RetryPolicy()
-        self._graph = build_graph()
+        self.recipe.refuse_idle()
+        name = self.recipe.name
+        if checker is not None and name != "react":
+            raise UsageError(f"recipe {name} checks no query: leave --checker out")
+        if model.recipe not in {None, name}:
+            raise ReplayError(
+                f"{model.label} is a recording of recipe {model.recipe}, and {name} would ask it "
+                f"something else: take --recipe {model.recipe}, or record it anew"
+            )
+        if self.recipe.embeddings is not None:
+            self.recipe.embeddings.load()
+        self._play = load_recipe(name)
 
     def run(self, case: Case, *, callbacks: Sequence[BaseCallbackHandler] = ()) -> AgentRun:
         """Answer one question.
@@ -77,93 +86,37 @@ class Agent:
         Raises:
             RefusedError: If the provider refuses the key, the account or the model.
             ReplayError: If a recording does not fit the question or the conversation.
+            EngineError: If the engine is gone, which no query is to blame for.
         """
-        recipe = self.recipe
-        chat = self.model.chat(case)
-        checker_chat = chat if self.checker is self.model else self.checker.chat(case)
         queued_s = self.engine.queued_s
         meter = Meter(self.engine.clock_s)
-        tools = {tool.name: tool for tool in self._tools(checker_chat, meter)}
         attempt = Attempt(
-            controller=chat.bind_tools(list(tools.values())),
-            tools=tools,
-            meter=meter,
+            case=case,
+            engine=self.engine,
+            model=self.model,
+            checker=self.checker,
+            recipe=self.recipe,
+            limits=self.limits,
             retry=self.retry,
-            max_turns=recipe.max_turns,
-            text_calls=self.model.text_calls,
-            run_answer_sql=recipe.run_answer_sql,
+            meter=meter,
+            handlers=(meter, *callbacks),
         )
-        prompt = controller_prompt(self.engine.title, check=recipe.check != "off")
-        config = RunnableConfig(
-            callbacks=[meter, *callbacks],
-            run_name="bothends",
-            # Two node visits a turn; the step limit is ours, counted in turns.
-            recursion_limit=2 * recipe.max_turns + 2,
-        )
-        failure: tuple[AgentStatus, str] | None = None
-        final = ""
         try:
-            state = self._graph.invoke(
-                {"messages": [SystemMessage(prompt), HumanMessage(question_prompt(case.question))]},
-                config,
-                context=attempt,
-            )
-            final = state["messages"][-1].text
+            ending = self._play(attempt)
         except RefusedError:
             raise
         except ContextOverflowError as error:
-            failure = "gave_up", str(error)
+            ending = Ending("gave_up", str(error))
         except ProviderError as error:
-            failure = "provider_error", str(error)
+            ending = Ending("provider_error", str(error))
         seconds = meter.clock_s()
-        status, error_text = failure or _ending(attempt, final)
         return AgentRun(
-            status=status,
+            status=ending.status,
             sql=attempt.sql,
             outcome=attempt.outcome,
             steps=meter.steps(),
             seconds=seconds,
-            error=error_text,
+            error=ending.error,
             ignored_calls=attempt.ignored_calls,
             queue_s=self.engine.queued_s - queued_s,
         )
-
-    def _tools(self, checker_chat: BaseChatModel, meter: Meter) -> list[BaseTool]:
-        check, characters = self.recipe.check, self.recipe.observation_chars
-        tools = [
-            list_tables_tool(self.engine, characters),
-            get_schema_tool(self.engine, self.recipe.sample_rows, characters),
-        ]
-        if check != "off":
-            rewrite = self._rewriter(checker_chat, meter) if check in {"llm", "both"} else None
-            tools.append(
-                check_query_tool(self.engine, rewrite=rewrite, explain=check in {"explain", "both"})
-            )
-        return [*tools, run_query_tool(self.engine, self.limits, characters)]
-
-    def _rewriter(self, chat: BaseChatModel, meter: Meter) -> Callable[[str], str]:
-        """Return the checker LLM as a function from a query to the query to run."""
-
-        def rewrite(sql: str) -> str:
-            prompt = checker_prompt(self.engine.title, sql)
-            reply = call_with_retry(
-                lambda: chat.invoke(
-                    [HumanMessage(prompt)], RunnableConfig(metadata={ROLE: "checker"})
-                ),
-                self.retry,
-                on_wait=lambda seconds, _: meter.waited(seconds),
-            )
-            return extract_sql(reply.text) or reply.text
-
-        return rewrite
-
-
-def _ending(attempt: Attempt, final: str) -> tuple[AgentStatus, str | None]:
-    """Return the one status that an attempt ended with, and why."""
-    if attempt.outcome is not None:
-        return attempt.outcome.status, attempt.outcome.error
-    if attempt.meter.turn >= attempt.max_turns:
-        return "gave_up", f"no query was run within {attempt.max_turns} turns"
-    answer = " ".join(final.split())
-    said = f": {answer[:200]}" if answer else "; the answer is empty"
-    return "no_query", f"the model answered without running a query{said}"

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["checker_prompt", "controller_prompt", "question_prompt"]
+__all__ = [
+    "checker_prompt",
+    "controller_prompt",
+    "correction_prompt",
+    "question_prompt",
+    "single_prompt",
+]
 
 _CONTROLLER = """\
 You are a data analyst. You answer a question about a database by writing one {title} query \
@@ -40,6 +46,27 @@ If there is a mistake, write the corrected query. If there is none, write the qu
 unchanged. Answer with the query alone, in a ```sql block.
 """
 
+_SINGLE = """\
+You are a data analyst. You answer a question about a database by writing one {title} query.
+
+{which}
+
+{schema}
+
+The query must only read. Return the columns that the question asks for, in the order it names \
+them, and no others. Follow every filter, ordering and limit that the question states.
+
+Answer with the query alone, in a ```sql block.
+"""
+
+_CORRECTION = """\
+{title} does not run this query:
+
+{observation}
+
+Write the corrected query. Answer with the query alone, in a ```sql block.
+"""
+
 
 def controller_prompt(title: str, *, check: bool) -> str:
     """Return the system prompt of the controller.
@@ -71,3 +98,28 @@ def checker_prompt(title: str, sql: str) -> str:
         sql: The query to look over.
     """
     return _CHECKER.format(title=title, sql=sql.strip())
+
+
+def single_prompt(title: str, schema: str, *, shown: int, total: int) -> str:
+    """Return the system prompt of a single call, which has no tools.
+
+    Args:
+        title: The engine's name for people.
+        schema: The tables' DDL and sample rows.
+        shown: How many tables these are.
+        total: How many the database has.
+    """
+    which = "These are its tables:"
+    if shown < total:
+        which = f"It has {total:,} tables. These are the {shown:,} that the question may be about:"
+    return _SINGLE.format(title=title, which=which, schema=schema)
+
+
+def correction_prompt(title: str, observation: str) -> str:
+    """Return the message that tells the model what its draft came to.
+
+    Args:
+        title: The engine's name for people.
+        observation: What `run_query` said of it.
+    """
+    return _CORRECTION.format(title=title, observation=observation)

@@ -25,6 +25,7 @@ Stage = Literal["list", "schema", "check", "run", "answer"]
 STAGES: tuple[Stage, ...] = ("list", "schema", "check", "run", "answer")
 STAGE_OF_TOOL: dict[str, Stage] = {
     "list_tables": "list",
+    "link_tables": "schema",
     "get_schema": "schema",
     "check_query": "check",
     "run_query": "run",

@@ -4,49 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bothends.agent.recipe import CheckMode, Recipe
+from bothends.agent.recipe import CheckMode, LinkingMode, Recipe, RecipeName
 from bothends.engines.base import Limits
 from bothends.eval.experiment import Billing, Experiment, Regimen
+from bothends.results import Run, load_run, write_reports
 
 if TYPE_CHECKING:
+    from bothends.agent.embeddings import Embedder
     from bothends.eval.ask import Answer
-    from bothends.eval.metrics import Summary
-    from bothends.eval.record import Trial
-    from bothends.eval.report.source import ReportInput
 
-__all__ = [
-    "Run",
-    "ask",
-    "default_directory",
-    "load_run",
-    "run",
-    "score",
-    "write_reports",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A finished run.
-
-    Attributes:
-        directory: The run directory, with `trials.jsonl`, `manifest.json` and the reports.
-        trials: Every trial.
-        summaries: The metrics of each model, by its label, in the order they were named.
-    """
-
-    directory: Path
-    trials: tuple[Trial, ...]
-    summaries: dict[str, Summary]
-
-    @property
-    def report(self) -> Path:
-        """The HTML report."""
-        return self.directory / "report.html"
+__all__ = ["Run", "ask", "default_directory", "load_run", "run", "score", "write_reports"]
 
 
 def ask(
@@ -60,11 +30,17 @@ def ask(
     data: Path | str = "data",
     checker: str | None = None,
     base_url: str | None = None,
+    recipe: RecipeName = "react",
     check: CheckMode = "llm",
     max_turns: int = 12,
     sample_rows: int = 3,
     observation_chars: int = 32_000,
     run_answer_sql: bool = False,
+    linking: LinkingMode = "none",
+    linking_tables: int = 8,
+    embeddings: str | Embedder | None = None,
+    samples: int = 5,
+    corrections: int = 2,
     timeout_s: float = 300.0,
     max_rows: int = 100_000,
     machine: str = "m7i.large",
@@ -85,11 +61,20 @@ def ask(
         data: Where the suite's data is kept, or a directory of Parquet tables of your own.
         checker: The model inside `check_query`; the controller's where None.
         base_url: Address of an OpenAI-compatible server.
-        check: What `check_query` does.
+        recipe: `react` (four tools), `single` (one call with the schema in the prompt),
+            `single+correct` (with the engine's error fed back) or `self-consistency` (a vote over
+            several drafts' results).
+        check: What `check_query` does; of `react` only.
         max_turns: Turns after which the agent gives up.
         sample_rows: Sample rows in `get_schema`.
         observation_chars: Characters that one tool call shows the model at most.
         run_answer_sql: Whether SQL in a final answer that called no tool is run.
+        linking: Which tables the prompt of the recipes other than `react` shows: `none` (all),
+            `lexical` or `embedding`.
+        linking_tables: How many tables such a linking chooses.
+        embeddings: For `embedding`: `provider:model`, or any LangChain `Embeddings` object.
+        samples: Drafts of `self-consistency`.
+        corrections: Rounds of correction in `single+correct` at most.
         timeout_s: Seconds that the query may take.
         max_rows: Rows of the result that are kept.
         machine: The machine whose price the engine's seconds are charged at.
@@ -115,11 +100,17 @@ def ask(
         checker=checker,
         base_url=base_url,
         recipe=Recipe(
+            name=recipe,
             check=check,
             max_turns=max_turns,
             sample_rows=sample_rows,
             observation_chars=observation_chars,
             run_answer_sql=run_answer_sql,
+            linking=linking,
+            linking_tables=linking_tables,
+            embeddings=embeddings,
+            samples=samples,
+            corrections=corrections,
         ),
         limits=Limits(timeout_s=timeout_s, max_rows=max_rows),
         machine=machine,
@@ -149,11 +140,17 @@ def run(
     out: Path | str | None = None,
     checker: str | None = None,
     base_url: str | None = None,
+    recipe: RecipeName = "react",
     check: CheckMode = "llm",
     max_turns: int = 12,
     sample_rows: int = 3,
     observation_chars: int = 32_000,
     run_answer_sql: bool = False,
+    linking: LinkingMode = "none",
+    linking_tables: int = 8,
+    embeddings: str | Embedder | None = None,
+    samples: int = 5,
+    corrections: int = 2,
     timeout_s: float = 300.0,
     max_rows: int = 100_000,
     warmups: int = 1,
@@ -184,11 +181,20 @@ def run(
         out: The run directory; one below `runs/`, named after the experiment, for None.
         checker: The model inside `check_query`; the controller's where None.
         base_url: Address of an OpenAI-compatible server.
-        check: What `check_query` does.
+        recipe: `react` (four tools), `single` (one call with the schema in the prompt),
+            `single+correct` (with the engine's error fed back) or `self-consistency` (a vote over
+            several drafts' results).
+        check: What `check_query` does; of `react` only.
         max_turns: Turns after which an agent gives up.
         sample_rows: Sample rows in `get_schema`.
         observation_chars: Characters that one tool call shows the model at most.
         run_answer_sql: Whether SQL in a final answer that called no tool is run.
+        linking: Which tables the prompt of the recipes other than `react` shows: `none` (all),
+            `lexical` or `embedding`.
+        linking_tables: How many tables such a linking chooses.
+        embeddings: For `embedding`: `provider:model`, or any LangChain `Embeddings` object.
+        samples: Drafts of `self-consistency`.
+        corrections: Rounds of correction in `single+correct` at most.
         timeout_s: Seconds that one query may take.
         max_rows: Rows of a result that are kept and judged.
         warmups: Untimed executions of gold and of each generated query.
@@ -221,11 +227,17 @@ def run(
         checker=checker,
         base_url=base_url,
         recipe=Recipe(
+            name=recipe,
             check=check,
             max_turns=max_turns,
             sample_rows=sample_rows,
             observation_chars=observation_chars,
             run_answer_sql=run_answer_sql,
+            linking=linking,
+            linking_tables=linking_tables,
+            embeddings=embeddings,
+            samples=samples,
+            corrections=corrections,
         ),
         replicas=replicas,
         concurrency=concurrency,
@@ -329,47 +341,6 @@ def score(
     directory = Path(out) if out else default_directory(experiment)
     score_predictions(experiment, experiment.load_suite(), sets, directory)
     return load_run(directory)
-
-
-def load_run(out: Path) -> Run:
-    """Read a run directory, finished or not, and write its reports anew.
-
-    Args:
-        out: The run directory.
-
-    Raises:
-        RecordError: If it is none, or cannot be read.
-    """
-    from bothends.eval.report.load import load_report
-
-    return write_reports(load_report(out), out)
-
-
-def write_reports(source: ReportInput, out: Path) -> Run:
-    """Write the reports of a run that was read.
-
-    Args:
-        source: The run.
-        out: Its directory.
-
-    Raises:
-        RecordError: If they cannot be written.
-    """
-    from bothends.eval.metrics import summarise
-    from bothends.eval.report import write_csv, write_html
-
-    write_html(source, out / "report.html")
-    write_csv(source, out / "tables")
-    return Run(
-        directory=out,
-        trials=tuple(source.trials),
-        summaries={
-            model.label: summarise(
-                [trial for trial in source.trials if trial.key.model == model.spec]
-            )
-            for model in source.models
-        },
-    )
 
 
 def default_directory(experiment: Experiment) -> Path:

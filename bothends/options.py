@@ -16,20 +16,28 @@ __all__ = [
     "Check",
     "CheckOption",
     "Checker",
+    "Corrections",
     "Data",
     "Database",
     "Difficulty",
+    "Embeddings",
     "Engine",
+    "Linking",
+    "LinkingOption",
+    "LinkingTables",
     "Machine",
     "MaxRows",
     "MaxTurns",
     "ObservationChars",
     "Prices",
     "Question",
+    "RecipeChoice",
+    "RecipeOption",
     "RunAnswerSql",
     "Sample",
     "SampleRows",
     "SampleSeed",
+    "Samples",
     "ScaleFactor",
     "Suite",
     "Timeout",
@@ -45,6 +53,23 @@ class Check(StrEnum):
     explain = "explain"
     both = "both"
     off = "off"
+
+
+class RecipeChoice(StrEnum):
+    """How an agent goes about a question."""
+
+    react = "react"
+    single = "single"
+    single_correct = "single+correct"
+    self_consistency = "self-consistency"
+
+
+class Linking(StrEnum):
+    """Which tables a prompt without tools shows."""
+
+    none = "none"
+    lexical = "lexical"
+    embedding = "embedding"
 
 
 class Billing(StrEnum):
@@ -91,7 +116,28 @@ Checker = Annotated[
 BaseUrl = Annotated[
     str | None, typer.Option(help="Address of an OpenAI-compatible server, for openai:NAME.")
 ]
-CheckOption = Annotated[Check, typer.Option(help="What check_query does.")]
+RecipeOption = Annotated[
+    RecipeChoice,
+    typer.Option(
+        help="react: four tools. single: one call with the schema in the prompt. single+correct: "
+        "with the engine's error fed back. self-consistency: a vote over several drafts' results."
+    ),
+]
+LinkingOption = Annotated[
+    Linking,
+    typer.Option(help="Tables that the prompt of recipes other than react shows; none: all."),
+]
+LinkingTables = Annotated[
+    int, typer.Option(min=1, help="How many tables lexical and embedding linking choose.")
+]
+Embeddings = Annotated[
+    str | None, typer.Option(help="provider:model of embedding linking, through LangChain.")
+]
+Samples = Annotated[int, typer.Option(min=1, max=100, help="Drafts of self-consistency.")]
+Corrections = Annotated[
+    int, typer.Option(min=0, max=10, help="Rounds of correction in single+correct at most.")
+]
+CheckOption = Annotated[Check, typer.Option(help="What check_query does, in react.")]
 MaxTurns = Annotated[int, typer.Option(min=1, help="Turns after which an agent gives up.")]
 SampleRows = Annotated[int, typer.Option(min=0, max=20, help="Sample rows in get_schema.")]
 ObservationChars = Annotated[
@@ -126,6 +172,7 @@ def listed(option: str, values: list[str] | None) -> tuple[str, ...] | None:
 
 # Options that are spelt otherwise than the settings that they fill.
 _OPTIONS = {
+    "name": "recipe",
     "timeout_s": "timeout",
     "models": "model",
     "question_ids": "question",

@@ -97,6 +97,7 @@ def answer_question(
     from bothends.agent.models.base import Case
     from bothends.agent.models.registry import load_model
 
+    recipe.refuse_idle()
     question = _question(text, suite, question_id, data, engine)
     prices = PriceBook.load(prices_file)
     priced_machine = prices.machine(machine)

@@ -12,17 +12,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
-from bothends.eval.normalise import (
+from bothends.engines.cells import Cell, Number
+from bothends.eval.record import Tolerance
+from bothends.eval.tolerance import (
     FLOAT,
     INTEGER,
-    Cell,
-    Number,
     coarsest_half_unit,
     kind,
     numbers_equal,
     replace_numbers,
 )
-from bothends.eval.record import Tolerance
 
 __all__ = ["Column", "Family", "encode"]
 

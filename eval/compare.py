@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from bothends.engines import Outcome
+from bothends.engines.cells import columns_of, normalise
 from bothends.eval.bird import bird_set_of_parts
 from bothends.eval.codes import Column
 from bothends.eval.columns import Columns
 from bothends.eval.effort import Effort, EffortSpentError
-from bothends.eval.normalise import Cell, cells_equal, is_number, normalise, normalise_column
 from bothends.eval.ordering import tie_groups
 from bothends.eval.record import ErrorClass, Tolerance, Verdict
+from bothends.eval.tolerance import cells_equal
 from bothends.infra.errors import UnjudgedError, UsageError
 
-__all__ = ["Finding", "as_verdict", "different_counts", "judge", "look", "result_digest"]
+__all__ = ["Finding", "as_verdict", "different_counts", "judge", "look"]
 
 _DEFAULT_TOLERANCE: Final = Tolerance()
 # A few seconds of search beyond what every comparison takes.
@@ -182,28 +181,11 @@ def as_verdict(
     )
 
 
-def result_digest(outcome: Outcome) -> str | None:
-    """Return the SHA-256 of a result's normalised rows, whatever their order.
-
-    Equal numbers have one text, whatever their type (1, 1.0 and 1.00 are the same); no tolerance
-    is applied, so that results within it may have different digests.
-
-    Returns:
-        64 hexadecimal digits; None where the result is not whole or there is none.
-    """
-    if outcome.status != "ok" or not outcome.whole:
-        return None
-    columns = [tuple(map(_canonical, column)) for column in _columns(outcome)]
-    rows = sorted(map(repr, zip(*columns, strict=True)))
-    text = "\n".join([f"{len(outcome.columns)} columns", *rows])
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def _compare(
     gold: Outcome, predicted: Outcome, gold_sql: str, dialect: str, tolerance: Tolerance
 ) -> Finding:
     """Compare whole results of equally many rows."""
-    ours, theirs = _columns(gold), _columns(predicted)
+    ours, theirs = columns_of(gold), columns_of(predicted)
     width, rows = len(ours), len(gold.rows)
     if _equal_in_place(ours, theirs, tolerance):
         return Finding(found=width, ordered=True)
@@ -225,29 +207,12 @@ def _compare(
         ) from None
 
 
-def _columns(outcome: Outcome) -> list[Column]:
-    if not outcome.rows:
-        return [()] * len(outcome.columns)
-    return [normalise_column(column) for column in zip(*outcome.rows, strict=True)]
-
-
 def _equal_in_place(gold: list[Column], predicted: list[Column], tolerance: Tolerance) -> bool:
     return len(gold) == len(predicted) and all(
         ours == theirs
         or all(cells_equal(a, b, tolerance) for a, b in zip(ours, theirs, strict=True))
         for ours, theirs in zip(gold, predicted, strict=True)
     )
-
-
-def _canonical(cell: Cell) -> Any:
-    if is_number(cell):
-        if isinstance(cell, int):
-            return str(int(cell))
-        # A float stands for the shortest decimal that reads back as it.
-        return str(Fraction(repr(cell) if isinstance(cell, float) else cell))
-    if isinstance(cell, tuple):
-        return tuple(map(_canonical, cell))
-    return ("text", cell) if isinstance(cell, str) else cell
 
 
 def _not_whole(gold: Outcome, predicted: Outcome) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_validator
 
@@ -121,6 +121,12 @@ class Experiment(BaseModel):
             if isinstance(suite, str) and _scaled(suite):
                 return {**values, "scale_factor": SMALLEST_SCALE}
         return values
+
+    @model_validator(mode="after")
+    def _recipe_fits(self) -> Self:
+        """Refuse a recipe's idle settings now, and not when the first agent is made."""
+        self.recipe.refuse_idle()
+        return self
 
     def measured(self) -> dict[str, Any]:
         """Return what decides what is measured, by field; two runs with the same are the same."""

@@ -14,19 +14,16 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import chain, pairwise
 
+from bothends.engines.cells import PLAIN, Cell, Number, is_number
 from bothends.eval.effort import Effort
-from bothends.eval.normalise import (
+from bothends.eval.record import Tolerance
+from bothends.eval.tolerance import (
     INTEGER,
-    PLAIN,
-    Cell,
-    Number,
     coarsest_half_unit,
-    is_number,
     kind,
     numbers_equal,
     replace_numbers,
 )
-from bothends.eval.record import Tolerance
 
 __all__ = ["Bag", "Row"]
 

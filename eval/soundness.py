@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bothends.engines import Engine, Limits, Outcome
+from bothends.engines.cells import normalise
 from bothends.eval.compare import judge
-from bothends.eval.normalise import normalise
 from bothends.eval.ordering import key_position
 from bothends.infra.errors import UnjudgedError, UsageError
 

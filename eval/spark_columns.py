@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Any, Final
 
 from bothends.engines import Engine, Limits, Outcome
+from bothends.engines.cells import normalise
 from bothends.engines.digest import digest_text
 from bothends.engines.lexemes import without_semicolon
 from bothends.engines.spark_digest import digest_query, hashes
 from bothends.eval.effort import Effort, EffortSpentError
-from bothends.eval.normalise import normalise
 from bothends.eval.record import Tolerance
 from bothends.eval.rows import Bag, Row
 from bothends.eval.search import ColumnSearch

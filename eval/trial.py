@@ -12,8 +12,8 @@ from bothends.agent.models.base import Case
 from bothends.agent.record import AgentRun
 from bothends.agent.stages import top_level_seconds, total_usage
 from bothends.engines import Engine, Limits, Outcome
+from bothends.engines.result_digest import result_digest
 from bothends.engines.slots import EngineSlots
-from bothends.eval.compare import result_digest
 from bothends.eval.cost import price_steps
 from bothends.eval.experiment import Billing, Regimen
 from bothends.eval.judging import gold_limits, unfit_gold, verdict_on

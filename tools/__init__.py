@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bothends.tools.check_query import check_query_tool
-from bothends.tools.get_schema import get_schema_tool
+from bothends.tools.get_schema import get_schema_tool, most_tables
 from bothends.tools.list_tables import list_tables_tool
 from bothends.tools.report import ToolReport
 from bothends.tools.run_query import run_query_tool
@@ -15,6 +15,7 @@ __all__ = [
     "check_query_tool",
     "get_schema_tool",
     "list_tables_tool",
+    "most_tables",
     "rows_as_text",
     "run_query_tool",
 ]

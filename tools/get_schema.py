@@ -18,7 +18,7 @@ from bothends.tools.pattern import Pattern
 from bothends.tools.report import ToolReport
 from bothends.tools.text import counted, cut, rows_as_text
 
-__all__ = ["get_schema_tool"]
+__all__ = ["get_schema_tool", "most_tables"]
 
 _MAX_SAMPLE_ROWS = 20
 # Of less than this nobody reads a table's columns.
@@ -83,6 +83,11 @@ class _Table:
         return begin + rows_as_text(outcome, self.rows, characters - len(begin + end)) + end
 
 
+def most_tables(characters: int) -> int:
+    """Return how many tables one call shows at most, where it may show so many characters."""
+    return max(1, characters // _TABLE_CHARACTERS)
+
+
 def get_schema_tool(engine: Engine, sample_rows: int, characters: int) -> BaseTool:
     """Return the `get_schema` tool over an engine.
 
@@ -97,7 +102,7 @@ def get_schema_tool(engine: Engine, sample_rows: int, characters: int) -> BaseTo
         tables: list[str], sample_rows: int | None = None, columns: str | None = None
     ) -> tuple[str, ToolReport]:
         wanted = default_rows if sample_rows is None else sample_rows
-        described = tables[: max(1, characters // _TABLE_CHARACTERS)]
+        described = tables[: most_tables(characters)]
         parts: list[_Table | str] = []
         errors: list[str] = []
         started = engine.clock_s()

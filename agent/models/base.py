@@ -50,6 +50,7 @@ class Model:
         pricing: What its calls are priced by.
         text_calls: Whether tool calls written as JSON in its text are recognised.
         chat: Makes the chat model for a case.
+        recipe: The recipe that a recording is of; None for a model that goes with any.
     """
 
     spec: str
@@ -59,3 +60,4 @@ class Model:
     pricing: Pricing
     text_calls: bool
     chat: Callable[[Case], BaseChatModel]
+    recipe: str | None = None

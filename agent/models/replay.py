@@ -23,6 +23,7 @@ from bothends.agent.models.recording import (
     find_recording,
     read_recording,
 )
+from bothends.agent.models.role import role_of
 from bothends.infra.errors import ReplayError
 from bothends.infra.prices import MachinePricing, NoPricing, Pricing, TokenPricing
 
@@ -68,10 +69,10 @@ class ReplayChatModel(BaseChatModel):
         self,
         messages: list[BaseMessage],  # noqa: ARG002
         stop: list[str] | None = None,  # noqa: ARG002
-        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002
+        run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        role = "controller" if kwargs.get("tools") else "checker"
+        role = role_of(run_manager, kwargs)
         with self._lock:
             position, self._next = self._next, self._next + 1
         if position >= len(self.calls) or self.calls[position].role != role:
@@ -143,6 +144,7 @@ def load(spec: ModelSpec, prices: PriceBook) -> Model:
         pricing=stated_pricing(spec, prices) or _recorded_pricing(header),
         text_calls=header.text_calls,
         chat=chat,
+        recipe=header.recipe,
     )
 
 

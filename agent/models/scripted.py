@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,9 +14,11 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import PrivateAttr
 
 from bothends.agent.models.base import Case, Model
 from bothends.agent.models.pricing import stated_pricing
+from bothends.agent.models.role import role_of
 from bothends.agent.models.scripts import SCRIPTS, draw_script, tables_of
 from bothends.agent.tokens import count_tokens, estimate_usage
 from bothends.infra.errors import UsageError
@@ -31,15 +34,16 @@ _SQL_BLOCK = re.compile(r"```sql\n(.*?)\n?```", re.DOTALL)
 
 
 class ScriptedChatModel(BaseChatModel):
-    """Plays a script. It keeps no state: its turn is the number of replies in the conversation.
+    """Plays a script. Its turn is the number of replies in the conversation.
 
-    Called without tools it is the checker, and writes the SQL of the prompt again unchanged.
+    As a controller without tools it answers with a draft, the next of its script's each time that
+    it is asked in one trial. As the checker it writes the SQL of the prompt again unchanged.
 
     Attributes:
         model_name: What it is called in records.
         plan: The tools it calls, one a turn; those that are not bound are left out.
         endless: Whether it calls the last of them for ever.
-        sql: Its query.
+        drafts: Its queries: the first wherever it has tools, all in turn where it has none.
         tables: The tables whose schema it reads.
         counts_tokens: Whether tokens are counted, so that they can be priced.
     """
@@ -47,9 +51,12 @@ class ScriptedChatModel(BaseChatModel):
     model_name: str
     plan: tuple[str, ...]
     endless: bool
-    sql: str
+    drafts: tuple[str, ...]
     tables: tuple[str, ...]
     counts_tokens: bool
+
+    _drafted: int = PrivateAttr(default=0)
+    _lock: Any = PrivateAttr(default_factory=threading.Lock)
 
     prose: ClassVar[str] = "The tables hold what the question asks for; the answer is in them."
 
@@ -71,11 +78,16 @@ class ScriptedChatModel(BaseChatModel):
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,  # noqa: ARG002
-        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002
+        run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
         tools: list[dict[str, Any]] = kwargs.get("tools") or []
-        reply = self._next_move(messages, tools) if tools else _echo(messages)
+        if tools:
+            reply = self._next_move(messages, tools)
+        elif role_of(run_manager, kwargs) == "controller":
+            reply = self._next_draft()
+        else:
+            reply = _echo(messages)
         if self.counts_tokens:
             reply.usage_metadata = estimate_usage(messages, reply, tools)
             reply.response_metadata["bothends"] = {"estimated": True}
@@ -95,9 +107,16 @@ class ScriptedChatModel(BaseChatModel):
         if name == "get_schema":
             arguments = {"tables": list(self.tables)}
         elif name in {"check_query", "run_query"}:
-            arguments = {"sql": self.sql}
+            arguments = {"sql": self.drafts[0]}
         call = {"name": name, "args": arguments, "id": f"call_{turn}", "type": "tool_call"}
         return AIMessage("", tool_calls=[call])
+
+    def _next_draft(self) -> AIMessage:
+        if "run_query" not in self.plan:
+            return AIMessage(self.prose)
+        with self._lock:
+            position, self._drafted = self._drafted, self._drafted + 1
+        return AIMessage(f"```sql\n{self.drafts[position % len(self.drafts)]}\n```")
 
 
 def _echo(messages: list[BaseMessage]) -> AIMessage:
@@ -135,7 +154,7 @@ def load(spec: ModelSpec, prices: PriceBook) -> Model:
             model_name=spec.text,
             plan=SCRIPTS[name].plan,
             endless=SCRIPTS[name].endless,
-            sql=SCRIPTS[name].query(gold, case.dialect),
+            drafts=tuple(query(gold, case.dialect) for query in SCRIPTS[name].queries),
             tables=tables_of(gold, case.dialect),
             counts_tokens=pricing is not None,
         )

@@ -41,6 +41,8 @@ class Script:
         query: Makes its query from the gold and the dialect.
         plan: The tools it calls, one a turn; then it answers in prose.
         endless: Whether it calls the last of them for ever instead.
+        further: What it drafts after that query, in turn and then from the beginning, when a
+            recipe without tools asks it again.
     """
 
     description: str
@@ -48,6 +50,12 @@ class Script:
     query: Callable[[str, str], str]
     plan: tuple[str, ...] = _PERFECT_PLAN
     endless: bool = False
+    further: tuple[Callable[[str, str], str], ...] = ()
+
+    @property
+    def queries(self) -> tuple[Callable[[str, str], str], ...]:
+        """Everything that makes a query of its, the first one first."""
+        return (self.query, *self.further)
 
 
 def tables_of(gold: str, dialect: str) -> tuple[str, ...]:
@@ -155,6 +163,19 @@ SCRIPTS: Mapping[str, Script] = {
         "exact",
         _perfect,
         _HESITATING_PLAN,
+    ),
+    "corrected": Script(
+        "asks for a column that does not exist, and runs the gold SQL when it is asked again",
+        "exact in single+correct, status failed in react and single",
+        _failing,
+        further=(_perfect,),
+    ),
+    "split": Script(
+        "of five drafts, two are the gold SQL and three are wrong in three ways, the first among "
+        "them",
+        "exact in self-consistency with 5 samples, class A in react and single",
+        _wrong_rows,
+        further=(_perfect, _failing, _extra_column, _perfect),
     ),
     "flaky": Script(
         "perfect with probability {p}, else missing_column, wrong_rows or failing",

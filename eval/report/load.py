@@ -32,7 +32,7 @@ def load_report(path: Path) -> ReportInput:
         models=manifest.models,
         recipe="none, predictions made elsewhere"
         if experiment.task == "score"
-        else f"{experiment.recipe.name}, check {experiment.recipe.check}",
+        else experiment.recipe.in_words(),
         replicas=experiment.replicas,
         billing=experiment.billing,
         machine=manifest.machine,

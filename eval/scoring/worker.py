@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bothends.engines import Engine, Outcome, open_engine
 from bothends.engines.lexemes import without_semicolon
-from bothends.eval.compare import result_digest
+from bothends.engines.result_digest import result_digest
 from bothends.eval.judging import gold_limits, unfit_gold, verdict_on
 from bothends.eval.official import exact_match, soft_f1
 from bothends.eval.scoring.task import Bench, GoldResult, Judged, Result, Task, folded

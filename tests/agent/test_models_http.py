@@ -14,6 +14,7 @@ import pytest
 from bothends.agent.agent import Agent
 from bothends.agent.models.base import Case, Model
 from bothends.agent.models.registry import load_model
+from bothends.agent.recipe import Recipe
 from bothends.agent.retry import RetryPolicy, call_with_retry
 from bothends.engines import Engine
 from bothends.infra.errors import ProviderError
@@ -158,6 +159,27 @@ def test_the_key_of_the_environment_is_sent_where_there_is_one(
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     ask(load(server))
     assert server.keys == ["Bearer none", f"Bearer {SECRET}"]
+
+
+def test_a_recipe_without_tools_over_http(server: Server, shop: Engine) -> None:
+    query = "SELECT COUNT(*) AS n FROM item"
+    usage = {"prompt_tokens": 40, "completion_tokens": 6, "total_tokens": 46}
+    server.answers = [
+        completion("```sql\nSELECT no_such FROM item\n```", **usage),
+        fault(503, "busy"),
+        completion(f"<think>Hm.</think>```sql\n{query};\n```", **usage),
+    ]
+    agent = Agent(shop, load(server), recipe=Recipe(name="single+correct"), retry=QUICK)
+    run = agent.run(CASE)
+    assert (run.status, run.sql) == ("ok", query)
+    assert [step.wait_s > 0 for step in run.steps if step.kind == "llm"] == [False, True, False]
+    first, _, last = server.requests
+    assert "tools" not in first
+    assert [message["role"] for message in first["messages"]] == ["system", "user"]
+    assert [message["role"] for message in last["messages"]] == [
+        *("system", "user", "assistant", "user")
+    ]
+    assert "no such column: no_such" in last["messages"][-1]["content"]
 
 
 def test_an_agent_over_http(server: Server, shop: Engine) -> None:

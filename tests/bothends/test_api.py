@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,65 @@ def test_run_returns_typed_results(tpch_dataset: Dataset, tmp_path: Path) -> Non
     assert [summary.ex.mean for summary in run.summaries.values()] == [1.0, 0.0]
     assert run.report.exists()
     assert bothends.load_run(tmp_path / "run").trials == run.trials
+
+
+class Lengths:
+    """An `Embeddings` of LangChain's, as far as anybody asks: texts of one length are near."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, float(len(text))]
+
+
+def test_a_recipe_is_run_priced_and_recorded(tpch_dataset: Dataset, tmp_path: Path) -> None:
+    def go(samples: int = 5) -> bothends.Run:
+        return bothends.run(
+            models=["scripted:split?price_as=openai:gpt-4o"],
+            engine="sqlite",
+            data=tpch_dataset.directory.parent.parent,
+            question_ids=["6"],
+            replicas=2,
+            concurrency=2,
+            warmups=0,
+            repeats=1,
+            recipe="self-consistency",
+            samples=samples,
+            linking="embedding",
+            linking_tables=2,
+            embeddings=Lengths(),
+            out=tmp_path / "run",
+        )
+
+    run = go()
+    for trial in run.trials:
+        assert trial.key.recipe == "self-consistency"
+        assert trial.verdict is not None
+        assert trial.verdict.exact
+        assert set(trial.stages) == {"schema", "run"}
+        executions = [step for step in trial.steps if step.name == "run_query"]
+        assert len(executions) == 5
+        # Every draft is paid for, and every execution, at $2.50 and $10 per million tokens of
+        # gpt-4o and $0.1008 an hour of the machine.
+        calls = [step.usage for step in trial.steps if step.role == "controller" and step.usage]
+        tokens = [((use.input_tokens or 0), (use.output_tokens or 0)) for use in calls]
+        assert len(tokens) == 5
+        llm_usd = sum(sent * 2.5e-6 + said * 10e-6 for sent, said in tokens)
+        engine_s = sum(step.engine_s for step in trial.steps)
+        assert engine_s > sum(step.engine_s for step in executions) > 0
+        assert trial.cost.usd == pytest.approx(llm_usd + engine_s * 0.1008 / 3600)
+        assert trial.e2e_s is not None
+        assert trial.e2e_s >= sum(step.seconds for step in trial.steps)
+    settings = json.loads((tmp_path / "run" / "manifest.json").read_text())["experiment"]["recipe"]
+    assert settings["embeddings"] == "Lengths"
+    assert (settings["samples"], settings["linking_tables"]) == (5, 2)
+    assert "self-consistency, 5 samples, embedding linking of 2 tables by Lengths" in (
+        run.report.read_text()
+    )
+    assert go().trials == run.trials
+    with pytest.raises(bothends.BothendsError, match="holds another run"):
+        go(samples=4)
 
 
 def test_a_mistake_is_a_bothends_error(tmp_path: Path) -> None:

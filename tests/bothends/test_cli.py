@@ -166,3 +166,24 @@ server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
 print(server.server_port, flush=True)
 server.serve_forever()
 """
+
+
+def test_recipes_by_option(tmp_path: Path, data: str) -> None:
+    common = ("ask", "--engine", "sqlite", "--suite", "tpch", "--question", "6", "--data", data)
+    arguments = (*common, "--model", "scripted:corrected", "--recipe", "single+correct")
+    right = bothends(
+        *arguments, "--linking", "lexical", "--linking-tables", "2", "--corrections", "1",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert right.returncode == 0, right.stderr
+    assert "Against gold: right" in right.stdout
+    wrong = bothends(*arguments, "--corrections", "0", cwd=tmp_path)
+    assert wrong.returncode == 1
+    assert "no_such_column" in wrong.stdout
+    refused = bothends(*arguments, "--samples", "3", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "recipe single+correct has no use for --samples" in refused.stderr
+    run = ("run", *common[1:], "--model", "scripted:perfect", "--recipe", "single")
+    unset = bothends(*run, "--linking", "embedding", cwd=tmp_path)
+    assert unset.returncode == 2
+    assert "--embeddings provider:model need one another" in unset.stderr

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bothends.engines import Outcome
-from bothends.eval.compare import judge, result_digest
+from bothends.engines.result_digest import result_digest
+from bothends.eval.compare import judge
 from bothends.eval.record import Tolerance, Verdict
 from bothends.infra.errors import UsageError
 

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bothends.engines import Outcome
+from bothends.engines.cells import normalise
 from bothends.eval.bird import bird_set
 from bothends.eval.compare import judge
-from bothends.eval.normalise import cells_equal, normalise
 from bothends.eval.record import Tolerance, Verdict
+from bothends.eval.tolerance import cells_equal
 from bothends.infra.errors import UnjudgedError
 
 D = Decimal

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from bothends.engines import Engine, Limits, Outcome, open_engine
+from bothends.engines.cells import normalise_column
 from bothends.eval.columns import Columns
 from bothends.eval.compare import judge
 from bothends.eval.effort import Effort
 from bothends.eval.judging import unfit_gold, verdict_on
 from bothends.eval.large import judge_large
-from bothends.eval.normalise import normalise_column
 from bothends.eval.record import Tolerance, Verdict
 from bothends.eval.spark_cells import CellType
 from bothends.eval.spark_columns import SparkColumns

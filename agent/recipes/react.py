@@ -1,13 +1,19 @@
-"""The ReAct graph: a controller and its tools, which ends after the first `run_query`."""
+"""`react`: a graph of a controller and its tools, which ends after the first `run_query`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
-from langchain_core.language_models import LanguageModelInput
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.messages import ToolCall as LangChainToolCall
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
@@ -15,65 +21,112 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.runtime import Runtime
 
+from bothends.agent.attempt import Attempt, Ending, Play, ending_of, no_query
 from bothends.agent.extract import extract_sql
-from bothends.agent.meter import ROLE, Meter
+from bothends.agent.meter import ROLE
+from bothends.agent.prompts import checker_prompt, controller_prompt, question_prompt
 from bothends.agent.record import ToolCall
-from bothends.agent.retry import RetryPolicy, call_with_retry
+from bothends.agent.retry import call_with_retry
 from bothends.agent.textcalls import calls_from_text
-from bothends.engines import Outcome
 from bothends.infra.errors import ProviderError, ReplayError
-from bothends.tools import ToolReport
+from bothends.tools import (
+    ToolReport,
+    check_query_tool,
+    get_schema_tool,
+    list_tables_tool,
+    run_query_tool,
+)
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
-__all__ = ["Attempt", "State", "build_graph"]
+__all__ = ["prepare"]
 
 _SHOWN_ERROR_CHARACTERS = 1000
 
 
-class State(TypedDict):
+class _State(TypedDict):
     """The conversation."""
 
     messages: Annotated[list[AnyMessage], add_messages]
 
 
 @dataclass(slots=True)
-class Attempt:
-    """What one run of the graph works with, and where it leaves its result.
+class _Run:
+    """What one run of the graph works with.
 
     Attributes:
+        attempt: The attempt, where it leaves its result.
         controller: The controller, with the tools bound to it.
         tools: The tools by name.
-        meter: The trial's meter.
-        retry: How provider faults are retried.
-        max_turns: Controller turns at most.
-        text_calls: Whether calls written as JSON in a reply's text are recognised.
-        run_answer_sql: Whether SQL in a final answer is run.
-        sql: The SQL that was run.
-        outcome: What became of it.
-        ignored_calls: Calls that stood after `run_query` in its turn.
     """
 
+    attempt: Attempt
     controller: Runnable[LanguageModelInput, AIMessage]
     tools: Mapping[str, BaseTool]
-    meter: Meter
-    retry: RetryPolicy
-    max_turns: int
-    text_calls: bool
-    run_answer_sql: bool
-    sql: str | None = None
-    outcome: Outcome | None = None
-    ignored_calls: int = 0
 
 
 if TYPE_CHECKING:
-    _Graph = CompiledStateGraph[State, Attempt, State, State]
+    _Graph = CompiledStateGraph[_State, _Run, _State, _State]
 
 
-def build_graph() -> _Graph:
-    """Compile the graph; one serves any number of attempts, each with a context of its own."""
-    graph = StateGraph(State, context_schema=Attempt)
+def prepare() -> Play:
+    """Return the recipe; its graph is compiled once, and each attempt has a context of its own."""
+    graph = _build_graph()
+    return lambda attempt: _play(graph, attempt)
+
+
+def _play(graph: _Graph, attempt: Attempt) -> Ending:
+    recipe, title = attempt.recipe, attempt.engine.title
+    chat = attempt.model.chat(attempt.case)
+    checker_chat = chat if attempt.checker is attempt.model else attempt.checker.chat(attempt.case)
+    tools = {tool.name: tool for tool in _make_tools(attempt, checker_chat)}
+    system = SystemMessage(controller_prompt(title, check=recipe.check != "off"))
+    state = graph.invoke(
+        {"messages": [system, HumanMessage(question_prompt(attempt.case.question))]},
+        # Two node visits a turn; the step limit is ours, counted in turns.
+        {**attempt.config(), "recursion_limit": 2 * recipe.max_turns + 2},
+        context=_Run(attempt, chat.bind_tools(list(tools.values())), tools),
+    )
+    if attempt.outcome is not None:
+        return ending_of(attempt.outcome)
+    if attempt.meter.turn >= recipe.max_turns:
+        return Ending("gave_up", f"no query was run within {recipe.max_turns} turns")
+    return no_query(state["messages"][-1].text)
+
+
+def _make_tools(attempt: Attempt, checker_chat: BaseChatModel) -> list[BaseTool]:
+    engine, recipe = attempt.engine, attempt.recipe
+    check, characters = recipe.check, recipe.observation_chars
+    tools = [
+        list_tables_tool(engine, characters),
+        get_schema_tool(engine, recipe.sample_rows, characters),
+    ]
+    if check != "off":
+        rewrite = _rewriter(attempt, checker_chat) if check in {"llm", "both"} else None
+        tools.append(
+            check_query_tool(engine, rewrite=rewrite, explain=check in {"explain", "both"})
+        )
+    return [*tools, run_query_tool(engine, attempt.limits, characters)]
+
+
+def _rewriter(attempt: Attempt, chat: BaseChatModel) -> Callable[[str], str]:
+    """Return the checker LLM as a function from a query to the query to run."""
+
+    def rewrite(sql: str) -> str:
+        prompt = checker_prompt(attempt.engine.title, sql)
+        reply = call_with_retry(
+            lambda: chat.invoke([HumanMessage(prompt)], RunnableConfig(metadata={ROLE: "checker"})),
+            attempt.retry,
+            on_wait=lambda seconds, _: attempt.meter.waited(seconds),
+        )
+        return extract_sql(reply.text, attempt.engine.dialect) or reply.text
+
+    return rewrite
+
+
+def _build_graph() -> _Graph:
+    graph = StateGraph(_State, context_schema=_Run)
     graph.add_node("controller", _controller)
     graph.add_node("tools", _tools)
     graph.add_edge(START, "controller")
@@ -82,16 +135,17 @@ def build_graph() -> _Graph:
     return graph.compile()
 
 
-def _controller(state: State, runtime: Runtime[Attempt]) -> dict[str, Any]:
+def _controller(state: _State, runtime: Runtime[_Run]) -> dict[str, Any]:
     """Ask the controller for its next move."""
-    attempt = runtime.context
+    run = runtime.context
+    attempt = run.attempt
     config = RunnableConfig(metadata={ROLE: "controller"})
     reply = call_with_retry(
-        lambda: attempt.controller.invoke(state["messages"], config),
+        lambda: run.controller.invoke(state["messages"], config),
         attempt.retry,
         on_wait=lambda seconds, _: attempt.meter.waited(seconds),
     )
-    reply, from_text = _with_all_calls(reply, attempt)
+    reply, from_text = _with_all_calls(reply, run)
     attempt.meter.called(
         [ToolCall(name=call["name"], arguments=call["args"]) for call in reply.tool_calls]
         + [ToolCall(name=call["name"] or "") for call in reply.invalid_tool_calls],
@@ -100,16 +154,18 @@ def _controller(state: State, runtime: Runtime[Attempt]) -> dict[str, Any]:
     return {"messages": [reply]}
 
 
-def _with_all_calls(reply: AIMessage, attempt: Attempt) -> tuple[AIMessage, int]:
+def _with_all_calls(reply: AIMessage, run: _Run) -> tuple[AIMessage, int]:
     """Add the calls that a reply makes in its text; return how many they were."""
     if reply.tool_calls or reply.invalid_tool_calls:
         return reply, 0
+    attempt = run.attempt
     calls: Sequence[ToolCall] = ()
-    if attempt.text_calls:
-        calls = calls_from_text(reply.text, attempt.tools)
+    if attempt.model.text_calls:
+        calls = calls_from_text(reply.text, run.tools)
     from_text = len(calls)
-    if not calls and attempt.run_answer_sql and (sql := extract_sql(reply.text)):
-        calls = (ToolCall(name="run_query", arguments={"sql": sql}),)
+    if not calls and attempt.recipe.run_answer_sql:
+        sql = extract_sql(reply.text, attempt.engine.dialect)
+        calls = (ToolCall(name="run_query", arguments={"sql": sql}),) if sql else ()
     if not calls:
         return reply, 0
     made = [
@@ -127,9 +183,10 @@ def _with_all_calls(reply: AIMessage, attempt: Attempt) -> tuple[AIMessage, int]
     return reply.model_copy(update={"tool_calls": made, **said}), from_text
 
 
-def _tools(state: State, runtime: Runtime[Attempt]) -> dict[str, Any]:
+def _tools(state: _State, runtime: Runtime[_Run]) -> dict[str, Any]:
     """Make the calls in their order, up to the first `run_query`."""
-    attempt = runtime.context
+    run = runtime.context
+    attempt = run.attempt
     reply = state["messages"][-1]
     assert isinstance(reply, AIMessage)  # noqa: S101 - the edges lead here from the controller only
     answers: list[AnyMessage] = [
@@ -137,9 +194,9 @@ def _tools(state: State, runtime: Runtime[Attempt]) -> dict[str, Any]:
         for call in reply.invalid_tool_calls
     ]
     for position, call in enumerate(reply.tool_calls):
-        tool = attempt.tools.get(call["name"])
+        tool = run.tools.get(call["name"])
         if tool is None:
-            known = ", ".join(attempt.tools)
+            known = ", ".join(run.tools)
             problem = f"there is no tool {call['name']!r}; the tools are: {known}"
             answers.append(_refuse(attempt, call["name"], call["args"], call["id"], problem))
             continue
@@ -173,13 +230,13 @@ def _refuse(
     return ToolMessage(f"error: {problem}", tool_call_id=call_id or "", name=name, status="error")
 
 
-def _after_controller(state: State) -> str:
+def _after_controller(state: _State) -> str:
     reply = state["messages"][-1]
     assert isinstance(reply, AIMessage)  # noqa: S101 - the edge leaves the controller
     return "tools" if reply.tool_calls or reply.invalid_tool_calls else END
 
 
-def _after_tools(_: State, runtime: Runtime[Attempt]) -> str:
-    attempt = runtime.context
-    done = attempt.outcome is not None or attempt.meter.turn >= attempt.max_turns
+def _after_tools(_: _State, runtime: Runtime[_Run]) -> str:
+    attempt = runtime.context.attempt
+    done = attempt.outcome is not None or attempt.meter.turn >= attempt.recipe.max_turns
     return END if done else "controller"

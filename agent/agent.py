@@ -7,20 +7,26 @@ from typing import TYPE_CHECKING
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 
 from bothends.agent.extract import extract_sql
 from bothends.agent.graph import Attempt, build_graph
-from bothends.agent.meter import ROLE, Meter
+from bothends.agent.meter import Meter
 from bothends.agent.models.base import Case, Model
 from bothends.agent.prompts import checker_prompt, controller_prompt, question_prompt
 from bothends.agent.recipe import Recipe
 from bothends.agent.record import AgentRun, AgentStatus
-from bothends.agent.retry import RetryPolicy, call_with_retry
+from bothends.agent.replies import ask_llm, is_cut, why_withheld
+from bothends.agent.retry import RetryPolicy
 from bothends.engines import Engine, Limits
-from bothends.infra.errors import ContextOverflowError, ProviderError, RefusedError
+from bothends.infra.errors import (
+    ContextOverflowError,
+    ProviderError,
+    RefusedError,
+    WithheldError,
+)
 from bothends.tools import (
     check_query_tool,
     get_schema_tool,
@@ -101,18 +107,20 @@ class Agent:
             recursion_limit=2 * recipe.max_turns + 2,
         )
         failure: tuple[AgentStatus, str] | None = None
-        final = ""
+        final: AnyMessage | None = None
         try:
             state = self._graph.invoke(
                 {"messages": [SystemMessage(prompt), HumanMessage(question_prompt(case.question))]},
                 config,
                 context=attempt,
             )
-            final = state["messages"][-1].text
+            final = state["messages"][-1]
         except RefusedError:
             raise
         except ContextOverflowError as error:
             failure = "gave_up", str(error)
+        except WithheldError as error:
+            failure = "no_query", str(error)
         except ProviderError as error:
             failure = "provider_error", str(error)
         seconds = meter.clock_s()
@@ -146,24 +154,32 @@ class Agent:
 
         def rewrite(sql: str) -> str:
             prompt = checker_prompt(self.engine.title, sql)
-            reply = call_with_retry(
-                lambda: chat.invoke(
-                    [HumanMessage(prompt)], RunnableConfig(metadata={ROLE: "checker"})
-                ),
-                self.retry,
-                on_wait=lambda seconds, _: meter.waited(seconds),
+            reply = ask_llm(
+                chat,
+                [HumanMessage(prompt)],
+                role="checker",
+                retry=self.retry,
+                waited=meter.waited,
             )
+            if is_cut(reply) or not reply.text.strip():
+                return sql  # half a correction is none
             return extract_sql(reply.text) or reply.text
 
         return rewrite
 
 
-def _ending(attempt: Attempt, final: str) -> tuple[AgentStatus, str | None]:
+def _ending(attempt: Attempt, final: AnyMessage | None) -> tuple[AgentStatus, str | None]:
     """Return the one status that an attempt ended with, and why."""
     if attempt.outcome is not None:
         return attempt.outcome.status, attempt.outcome.error
     if attempt.meter.turn >= attempt.max_turns:
         return "gave_up", f"no query was run within {attempt.max_turns} turns"
-    answer = " ".join(final.split())
+    assert isinstance(final, AIMessage)  # noqa: S101 - the controller's, which called no tool
+    withheld = why_withheld(final)
+    if withheld is not None:
+        return "no_query", withheld
+    answer = " ".join(final.text.split())
     said = f": {answer[:200]}" if answer else "; the answer is empty"
+    if is_cut(final):
+        return "no_query", f"the reply was cut at its token limit before it called a tool{said}"
     return "no_query", f"the model answered without running a query{said}"

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages import ToolCall as LangChainToolCall
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.runtime import Runtime
+from pydantic import ValidationError
 
 from bothends.agent.extract import extract_sql
-from bothends.agent.meter import ROLE, Meter
+from bothends.agent.meter import Meter
 from bothends.agent.record import ToolCall
-from bothends.agent.retry import RetryPolicy, call_with_retry
+from bothends.agent.replies import ask_llm, is_cut
+from bothends.agent.retry import RetryPolicy
 from bothends.agent.textcalls import calls_from_text
 from bothends.engines import Outcome
 from bothends.infra.errors import ProviderError, ReplayError
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Attempt", "State", "build_graph"]
 
 _SHOWN_ERROR_CHARACTERS = 1000
+_SHOWN_ARGUMENT_CHARACTERS = 200
 
 
 class State(TypedDict):
@@ -85,11 +88,12 @@ def build_graph() -> _Graph:
 def _controller(state: State, runtime: Runtime[Attempt]) -> dict[str, Any]:
     """Ask the controller for its next move."""
     attempt = runtime.context
-    config = RunnableConfig(metadata={ROLE: "controller"})
-    reply = call_with_retry(
-        lambda: attempt.controller.invoke(state["messages"], config),
-        attempt.retry,
-        on_wait=lambda seconds, _: attempt.meter.waited(seconds),
+    reply = ask_llm(
+        attempt.controller,
+        state["messages"],
+        role="controller",
+        retry=attempt.retry,
+        waited=attempt.meter.waited,
     )
     reply, from_text = _with_all_calls(reply, attempt)
     attempt.meter.called(
@@ -108,7 +112,9 @@ def _with_all_calls(reply: AIMessage, attempt: Attempt) -> tuple[AIMessage, int]
     if attempt.text_calls:
         calls = calls_from_text(reply.text, attempt.tools)
     from_text = len(calls)
-    if not calls and attempt.run_answer_sql and (sql := extract_sql(reply.text)):
+    # A query that was cut short may still be one, and another than was meant.
+    may_run = attempt.run_answer_sql and not is_cut(reply)
+    if not calls and may_run and (sql := extract_sql(reply.text)):
         calls = (ToolCall(name="run_query", arguments={"sql": sql}),)
     if not calls:
         return reply, 0
@@ -132,10 +138,10 @@ def _tools(state: State, runtime: Runtime[Attempt]) -> dict[str, Any]:
     attempt = runtime.context
     reply = state["messages"][-1]
     assert isinstance(reply, AIMessage)  # noqa: S101 - the edges lead here from the controller only
-    answers: list[AnyMessage] = [
-        _refuse(attempt, call["name"] or "", {}, call["id"], "the arguments are not valid JSON")
-        for call in reply.invalid_tool_calls
-    ]
+    answers: list[AnyMessage] = []
+    if reply.invalid_tool_calls:
+        mended, answers = _refuse_invalid(attempt, reply)
+        answers.insert(0, mended)
     for position, call in enumerate(reply.tool_calls):
         tool = attempt.tools.get(call["name"])
         if tool is None:
@@ -154,11 +160,38 @@ def _tools(state: State, runtime: Runtime[Attempt]) -> dict[str, Any]:
     return {"messages": answers}
 
 
+def _refuse_invalid(attempt: Attempt, reply: AIMessage) -> tuple[AIMessage, list[AnyMessage]]:
+    """Answer the calls whose arguments are not JSON.
+
+    Returns:
+        The reply with empty arguments in these calls, since many servers refuse a conversation
+        that holds others, and the answers.
+    """
+    cut = "; the reply ended at its token limit: write a shorter one" if is_cut(reply) else ""
+    made: list[LangChainToolCall] = []
+    answers: list[AnyMessage] = []
+    for i, call in enumerate(reply.invalid_tool_calls):
+        name, written = call["name"] or "", call["args"] or ""
+        call_id = call["id"] or f"invalid_{attempt.meter.turn}_{i}"
+        made.append(LangChainToolCall(name=name, args={}, id=call_id, type="tool_call"))
+        shown = written[:_SHOWN_ARGUMENT_CHARACTERS]
+        problem = f"the arguments are not valid JSON{cut}: {shown}"
+        answers.append(_refuse(attempt, name, {}, call_id, problem))
+    update = {"tool_calls": [*made, *reply.tool_calls], "invalid_tool_calls": []}
+    return reply.model_copy(update=update), answers
+
+
 def _call(tool: BaseTool, call: LangChainToolCall) -> ToolMessage:
     try:
         message = tool.invoke({**call, "type": "tool_call"})  # callbacks come by context
     except (ProviderError, ReplayError):
         raise  # the checker's model failed, which is no fault of the query
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()
+        )
+        text = f"error: the arguments do not fit {tool.name}: {problems}"[:_SHOWN_ERROR_CHARACTERS]
+        return ToolMessage(text, tool_call_id=call["id"], name=tool.name, status="error")
     except Exception as error:  # a tool's error is an observation, not a crash
         text = f"error: {type(error).__name__}: {error}"[:_SHOWN_ERROR_CHARACTERS]
         return ToolMessage(text, tool_call_id=call["id"], name=tool.name, status="error")

@@ -133,7 +133,7 @@ def test_a_failed_attempt_leaves_no_line(
     shop: Engine, telling: Telling, call: Call, case: Case, tmp_path: Path
 ) -> None:
     path = tmp_path / "run.jsonl"
-    live = telling([ValueError("broken"), call(("run_query", {"sql": COUNT}))])
+    live = telling([RuntimeError("broken"), call(("run_query", {"sql": COUNT}))])
     with RecordingWriter(path, header()) as writer:
         run = Agent(shop, live).run(case, callbacks=[writer.handler(case)])
         assert run.status == "provider_error"

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_validator
 
 from bothends.agent.recipe import Recipe
+from bothends.agent.retry import RetryPolicy
 from bothends.engines.registry import without_password
 from bothends.eval.suites.base import Question, Suite
 from bothends.eval.suites.registry import SMALLEST_SCALE, is_scaled, load_suite
@@ -38,7 +39,7 @@ class Experiment(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     CONDUCT: ClassVar[frozenset[str]] = frozenset(
-        {"data", "concurrency", "budget_usd", "budget_tokens"}
+        {"data", "concurrency", "budget_usd", "budget_tokens", "retry"}
     )
     """What bears on how a run is carried out and not on what it measures: it may change on the way.
     """
@@ -93,6 +94,9 @@ class Experiment(BaseModel):
     )
     budget_tokens: int | None = Field(
         None, gt=0, description="Tokens that all trials may take; null: any."
+    )
+    retry: RetryPolicy = Field(
+        default_factory=RetryPolicy, description="How faults of the models' providers are retried."
     )
     timeout_s: float = Field(300.0, gt=0, description="Seconds that one query may take.")
     gold_timeout_s: float | None = Field(

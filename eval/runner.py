@@ -243,6 +243,7 @@ class _Work:
                     checker=self._checker,
                     recipe=self._experiment.recipe,
                     limits=self._terms.limits,
+                    retry=self._experiment.retry,
                 )
             expected = self._budget.admit(model.spec)
             if expected is None:

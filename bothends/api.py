@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bothends.agent.recipe import CheckMode, Recipe
+from bothends.agent.retry import RetryPolicy
+from bothends.agent.sampling import Sampling
 from bothends.engines.base import Limits
-from bothends.eval.experiment import Billing, Experiment, Regimen
+from bothends.eval.experiment import Billing, Experiment, Regimen, default_directory
 
 if TYPE_CHECKING:
     from bothends.eval.ask import Answer
@@ -60,6 +61,7 @@ def ask(
     data: Path | str = "data",
     checker: str | None = None,
     base_url: str | None = None,
+    sampling: Sampling | None = None,
     check: CheckMode = "llm",
     max_turns: int = 12,
     sample_rows: int = 3,
@@ -85,6 +87,7 @@ def ask(
         data: Where the suite's data is kept, or a directory of Parquet tables of your own.
         checker: The model inside `check_query`; the controller's where None.
         base_url: Address of an OpenAI-compatible server.
+        sampling: What hosted models sample with; their own options win.
         check: What `check_query` does.
         max_turns: Turns after which the agent gives up.
         sample_rows: Sample rows in `get_schema`.
@@ -114,6 +117,7 @@ def ask(
         data=Path(data),
         checker=checker,
         base_url=base_url,
+        sampling=sampling,
         recipe=Recipe(
             check=check,
             max_turns=max_turns,
@@ -149,6 +153,8 @@ def run(
     out: Path | str | None = None,
     checker: str | None = None,
     base_url: str | None = None,
+    sampling: Sampling | None = None,
+    retry: RetryPolicy | None = None,
     check: CheckMode = "llm",
     max_turns: int = 12,
     sample_rows: int = 3,
@@ -184,6 +190,8 @@ def run(
         out: The run directory; one below `runs/`, named after the experiment, for None.
         checker: The model inside `check_query`; the controller's where None.
         base_url: Address of an OpenAI-compatible server.
+        sampling: What hosted models sample with; their own options win.
+        retry: How faults of the models' providers are retried.
         check: What `check_query` does.
         max_turns: Turns after which an agent gives up.
         sample_rows: Sample rows in `get_schema`.
@@ -220,6 +228,8 @@ def run(
         models=tuple(models),
         checker=checker,
         base_url=base_url,
+        sampling=sampling or Sampling(),
+        retry=retry or RetryPolicy(),
         recipe=Recipe(
             check=check,
             max_turns=max_turns,
@@ -370,16 +380,6 @@ def write_reports(source: ReportInput, out: Path) -> Run:
             for model in source.models
         },
     )
-
-
-def default_directory(experiment: Experiment) -> Path:
-    """Return a directory below `runs/` that the same experiment always gets."""
-    # By what differs from the default, so that a new field changes no name.
-    measured = experiment.model_dump_json(exclude=set(experiment.CONDUCT), exclude_defaults=True)
-    digest = hashlib.sha256(measured.encode()).hexdigest()[:6]
-    engine = experiment.engine.partition("://")[0]
-    scale = "" if experiment.scale_factor is None else f"-sf{experiment.scale_factor:g}"
-    return Path("runs") / f"{Path(experiment.suite).stem}-{engine}{scale}-{digest}"
 
 
 def _tuple(values: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -11,6 +11,7 @@ import typer
 from bothends.cluster import cluster_app
 from bothends.data import data_app
 from bothends.options import (
+    Attempts,
     BaseUrl,
     Billing,
     BillingOption,
@@ -23,17 +24,23 @@ from bothends.options import (
     Engine,
     Machine,
     MaxRows,
+    MaxTokens,
     MaxTurns,
     ObservationChars,
     Prices,
     Question,
+    ReasoningEffort,
+    RetryWait,
     RunAnswerSql,
     Sample,
     SampleRows,
     SampleSeed,
     ScaleFactor,
+    Seed,
     Suite,
+    Temperature,
     Timeout,
+    TopP,
     listed,
     validated,
 )
@@ -97,6 +104,13 @@ def run(
     ] = None,
     checker: Checker = None,
     base_url: BaseUrl = None,
+    temperature: Temperature = None,
+    top_p: TopP = None,
+    max_tokens: MaxTokens = None,
+    seed: Seed = None,
+    reasoning_effort: ReasoningEffort = None,
+    attempts: Attempts = 6,
+    retry_wait: RetryWait = 300.0,
     check: CheckOption = Check.llm,
     max_turns: MaxTurns = 12,
     sample_rows: SampleRows = 3,
@@ -134,6 +148,8 @@ def run(
     Exits with 3 where the budget ended it.
     """
     from bothends.agent.recipe import Recipe
+    from bothends.agent.retry import RetryPolicy
+    from bothends.agent.sampling import Sampling
     from bothends.eval.experiment import Experiment, Regimen
 
     experiment = validated(
@@ -150,6 +166,14 @@ def run(
             models=tuple(model),
             checker=checker,
             base_url=base_url,
+            sampling=Sampling(
+                temperature=temperature,
+                top_p=top_p,
+                max_tokens=max_tokens,
+                seed=seed,
+                reasoning_effort=reasoning_effort,
+            ),
+            retry=RetryPolicy(attempts=attempts, total_wait_s=retry_wait),
             recipe=Recipe(
                 check=check.value,
                 max_turns=max_turns,
@@ -187,6 +211,11 @@ def ask(
     rows: Annotated[int, typer.Option(min=0, help="Rows to print.")] = 10,
     checker: Checker = None,
     base_url: BaseUrl = None,
+    temperature: Temperature = None,
+    top_p: TopP = None,
+    max_tokens: MaxTokens = None,
+    seed: Seed = None,
+    reasoning_effort: ReasoningEffort = None,
     check: CheckOption = Check.llm,
     max_turns: MaxTurns = 12,
     sample_rows: SampleRows = 3,
@@ -202,10 +231,20 @@ def ask(
     from rich.console import Console
 
     from bothends.agent.recipe import Recipe
+    from bothends.agent.sampling import Sampling
     from bothends.engines.base import Limits
     from bothends.eval.ask import answer_question
     from bothends.eval.report.asked import print_answer
 
+    sampling = validated(
+        lambda: Sampling(
+            temperature=temperature,
+            top_p=top_p,
+            max_tokens=max_tokens,
+            seed=seed,
+            reasoning_effort=reasoning_effort,
+        )
+    )
     console = Console()
     with Console(stderr=True).status("") as status:
         answer = answer_question(
@@ -218,6 +257,7 @@ def ask(
             data=data,
             checker=checker,
             base_url=base_url,
+            sampling=sampling,
             recipe=Recipe(
                 check=check.value,
                 max_turns=max_turns,

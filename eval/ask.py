@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bothends.agent.recipe import Recipe
 from bothends.agent.record import AgentRun, AgentStatus, Stage, Step, Usage
+from bothends.agent.sampling import Sampling
 from bothends.agent.stages import top_level_seconds, total_usage
 from bothends.engines import Engine, Limits, open_engine
 from bothends.engines.registry import without_password
@@ -22,6 +23,9 @@ from bothends.infra.dataset import Dataset
 from bothends.infra.errors import UnjudgedError, UsageError
 from bothends.infra.parquet import parquet_dataset
 from bothends.infra.prices import PriceBook
+
+if TYPE_CHECKING:
+    from bothends.agent.models.base import Model
 
 __all__ = ["Answer", "answer_question"]
 
@@ -80,6 +84,7 @@ def answer_question(
     data: Path,
     checker: str | None,
     base_url: str | None,
+    sampling: Sampling | None,
     recipe: Recipe,
     limits: Limits,
     machine: str,
@@ -100,8 +105,12 @@ def answer_question(
     question = _question(text, suite, question_id, data, engine)
     prices = PriceBook.load(prices_file)
     priced_machine = prices.machine(machine)
-    controller = load_model(model, prices=prices, base_url=base_url)
-    checking = load_model(checker, prices=prices, base_url=base_url) if checker else None
+
+    def load(spec: str) -> Model:
+        return load_model(spec, prices=prices, base_url=base_url, sampling=sampling)
+
+    controller = load(model)
+    checking = load(checker) if checker else None
     if controller.kind == "scripted" and not question.gold:
         raise UsageError(
             f"{model} is a script and must be told the SQL: name a suite's question with "

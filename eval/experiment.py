@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -9,13 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_valid
 
 from bothends.agent.recipe import Recipe
 from bothends.agent.retry import RetryPolicy
+from bothends.agent.sampling import Sampling
 from bothends.engines.registry import without_password
 from bothends.eval.suites.base import Question, Suite
 from bothends.eval.suites.registry import SMALLEST_SCALE, is_scaled, load_suite
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import UsageError
 
-__all__ = ["Billing", "Experiment", "Regimen"]
+__all__ = ["Billing", "Experiment", "Regimen", "default_directory"]
 
 Billing = Literal["busy", "wall"]
 
@@ -79,6 +81,9 @@ class Experiment(BaseModel):
     )
     base_url: str | None = Field(
         None, description="Address of an OpenAI-compatible server for the hosted models."
+    )
+    sampling: Sampling = Field(
+        default_factory=Sampling, description="What the hosted models sample with."
     )
     recipe: Recipe = Field(default_factory=Recipe, description="How the agent goes about it.")
     replicas: int = Field(1, ge=1, description="How often each question is asked of each model.")
@@ -176,6 +181,16 @@ class Experiment(BaseModel):
     @field_serializer("engine")
     def _recorded_engine(self, engine: str) -> str:
         return without_password(engine)
+
+
+def default_directory(experiment: Experiment) -> Path:
+    """Return a directory below `runs/` that the same experiment always gets."""
+    # By what differs from the default, so that a new field changes no name.
+    measured = experiment.model_dump_json(exclude=set(experiment.CONDUCT), exclude_defaults=True)
+    digest = hashlib.sha256(measured.encode()).hexdigest()[:6]
+    engine = experiment.engine.partition("://")[0]
+    scale = "" if experiment.scale_factor is None else f"-sf{experiment.scale_factor:g}"
+    return Path("runs") / f"{Path(experiment.suite).stem}-{engine}{scale}-{digest}"
 
 
 def _scaled(suite: str) -> bool:

@@ -121,7 +121,9 @@ def run_experiment(
     machine = prices.machine(experiment.machine)
 
     def load(spec: str) -> Model:
-        return load_model(spec, prices=prices, base_url=experiment.base_url)
+        return load_model(
+            spec, prices=prices, base_url=experiment.base_url, sampling=experiment.sampling
+        )
 
     models = [load(spec) for spec in experiment.models]
     _check_labels(models)
@@ -149,6 +151,7 @@ def run_experiment(
                     kind=model.kind,
                     description=model.description,
                     priced_by=describe_pricing(model.pricing, prices),
+                    sampling=dict(model.sampling),
                 )
                 for model in models
             ),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bothends.agent.record import ModelKind
@@ -50,6 +50,8 @@ class Model:
         pricing: What its calls are priced by.
         text_calls: Whether tool calls written as JSON in its text are recognised.
         chat: Makes the chat model for a case.
+        sampling: The sampling parameters that are sent, None for those that are not; empty for a
+            model that samples nothing.
     """
 
     spec: str
@@ -59,3 +61,4 @@ class Model:
     pricing: Pricing
     text_calls: bool
     chat: Callable[[Case], BaseChatModel]
+    sampling: Mapping[str, float | int | str | None] = field(default_factory=dict)

@@ -36,6 +36,9 @@ class ModelOptions(BaseModel):
     top_p: float | None = Field(None, gt=0, le=1, description="Nucleus sampling's mass.")
     max_tokens: int | None = Field(None, gt=0, description="Tokens of one reply at most.")
     seed: int | None = Field(None, description="Seed of sampling, or of a script's draws.")
+    reasoning_effort: str | None = Field(
+        None, min_length=1, description="How much it thinks, by its provider's levels."
+    )
     timeout_s: float | None = Field(None, gt=0, description="Seconds that one call may take.")
     p: float | None = Field(None, ge=0, le=1, description="How often scripted:flaky is right.")
 

@@ -27,6 +27,7 @@ from bothends.infra.errors import (
     RefusedError,
     WithheldError,
 )
+from bothends.infra.prices import Pricing
 from bothends.tools import (
     check_query_tool,
     get_schema_tool,
@@ -69,6 +70,12 @@ class Agent:
         self.limits = limits or Limits()
         self.retry = retry or RetryPolicy()
         self._graph = build_graph()
+
+    @property
+    def checker_pricing(self) -> Pricing:
+        """What the checker's calls are priced by."""
+        recorded = self.model.checker_pricing if self.checker is self.model else None
+        return recorded or self.checker.pricing
 
     def run(self, case: Case, *, callbacks: Sequence[BaseCallbackHandler] = ()) -> AgentRun:
         """Answer one question.

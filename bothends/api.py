@@ -168,6 +168,7 @@ def run(
     billing: Billing = "busy",
     prices: Path | str | None = None,
     record: Path | str | None = None,
+    record_append: bool = False,
 ) -> Run:
     """Run a suite against models, or what of it has not been run yet, and report.
 
@@ -204,7 +205,9 @@ def run(
         machine: The machine whose price the engine's seconds are charged at.
         billing: `busy` or `wall`.
         prices: YAML file of prices that override the bundled ones.
-        record: A file in which the model's replies are recorded, for `replay:`.
+        record: A file in which the model's replies are recorded, for `replay:`; where there are
+            several models, a directory.
+        record_append: Whether that may be another run's recording, which is added to.
 
     Returns:
         The trials with their metrics; `report.html` and CSV files are in its directory.
@@ -250,7 +253,12 @@ def run(
         prices=Path(prices) if prices else None,
     )
     directory = Path(out) if out else default_directory(experiment)
-    run_experiment(experiment, directory, record=Path(record) if record else None)
+    run_experiment(
+        experiment,
+        directory,
+        record=Path(record) if record else None,
+        record_append=record_append,
+    )
     return load_run(directory)
 
 

@@ -124,8 +124,15 @@ def run(
     billing: BillingOption = Billing.busy,
     prices: Prices = None,
     record: Annotated[
-        Path | None, typer.Option(help="Record the model's replies here, for replay:FILE.")
+        Path | None,
+        typer.Option(
+            help="Record the model's replies in this file, for replay:FILE; several models' in a "
+            "directory."
+        ),
     ] = None,
+    record_append: Annotated[
+        bool, typer.Option("--record-append", help="Add to another run's recording.")
+    ] = False,
     served_by: Annotated[
         str, typer.Option(help="With --record: what serves the model, in words.")
     ] = "",
@@ -194,7 +201,8 @@ def run(
             prices=prices,
         )
     )
-    _run(experiment, out, record, served_by, ask=not yes)
+    recording = {"record": record, "record_append": record_append, "served_by": served_by}
+    _run(experiment, out, recording, ask=not yes)
 
 
 @app.command()
@@ -302,8 +310,7 @@ def report(
 def _run(
     experiment: Any,
     out: Path | None,
-    record: Path | None = None,
-    served_by: str = "",
+    recording: dict[str, Any] | None = None,
     *,
     ask: bool = False,
 ) -> None:
@@ -317,9 +324,7 @@ def _run(
     directory = out or default_directory(experiment)
     try:
         with RunProgress(Console(stderr=True), ask=ask) as progress:
-            run_experiment(
-                experiment, directory, record=record, served_by=served_by, watcher=progress
-            )
+            run_experiment(experiment, directory, **(recording or {}), watcher=progress)
     except KeyboardInterrupt:
         kept = (directory / "trials.jsonl").exists()
         said = f" What was measured is in {directory}; the same command goes on." if kept else ""

@@ -135,7 +135,7 @@ def answer_question(
         run.seconds,
         overhead_s,
         pricing=agent.model.pricing,
-        checker_pricing=agent.checker.pricing,
+        checker_pricing=agent.checker_pricing,
         prices=prices,
         machine=priced_machine,
         billing=billing,

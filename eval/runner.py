@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -20,6 +19,7 @@ from bothends.eval.crew import work_through
 from bothends.eval.experiment import Experiment
 from bothends.eval.grounds import Grounds, fingerprint_digest, question_terms
 from bothends.eval.record import Trial, TrialKey
+from bothends.eval.recording import recording, recording_files
 from bothends.eval.store import Manifest, ModelTerms, RunDirectory
 from bothends.eval.suites.base import Question
 from bothends.infra.errors import RefusedError, UsageError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bothends.agent.models.base import Case, Model
     from bothends.eval.trial import Terms
 
-    HandlerFor = Callable[[Case], Sequence[BaseCallbackHandler]]
+    HandlersFor = Callable[[Model, Case], Sequence[BaseCallbackHandler]]
 
 __all__ = ["Silent", "Watcher", "run_experiment"]
 
@@ -90,6 +90,7 @@ def run_experiment(
     out: Path,
     *,
     record: Path | None = None,
+    record_append: bool = False,
     served_by: str = "",
     watcher: Watcher | None = None,
 ) -> RunDirectory:
@@ -101,8 +102,10 @@ def run_experiment(
     Args:
         experiment: What to run.
         out: The run directory; made where it does not exist.
-        record: A file in which the model's replies are recorded, to be replayed later.
-        served_by: What serves that model, in words, for the recording.
+        record: A file in which the model's replies are recorded, to be replayed later; where
+            there are several models, a directory of such files.
+        record_append: Whether that may be another run's recording, which is added to.
+        served_by: What serves the model, in words, for the recording.
         watcher: Who is told how it goes.
 
     Returns:
@@ -128,8 +131,8 @@ def run_experiment(
     models = [load(spec) for spec in experiment.models]
     _check_labels(models)
     checker = load(experiment.checker) if experiment.checker else None
-    if record is not None and (len(models) != 1 or checker is not None):
-        raise UsageError("--record keeps the replies of one model: give one --model, no --checker")
+    if record is not None:
+        recording_files(record, models)  # what cannot hold them is said before anything runs
 
     directory = RunDirectory(out)
     if directory.holds(experiment, len(models) * len(questions) * experiment.replicas):
@@ -179,13 +182,21 @@ def run_experiment(
             for trial in todo:
                 # A recording that does not fit says so here, before anything runs.
                 trial.model.chat(trial.case)
-            recorder = _recorder(record, models[0], experiment, engine.name, served_by)
-            with recorder as handler_for:
+            recorder = recording(
+                record,
+                models,
+                checker,
+                directory.manifest,
+                engine.name,
+                served_by=served_by,
+                append=record_append,
+            )
+            with recorder as handlers_for:
                 for database, part in groupby(todo, lambda trial: trial.question.database):
                     slots = grounds.at(database)
                     terms = _terms(experiment, slots, manifest, prices)
                     work = _Work(
-                        experiment, terms, checker, directory, budget, handler_for, watcher
+                        experiment, terms, checker, directory, budget, handlers_for, watcher
                     )
                     work.do(tuple(part))
             if budget.exhausted:
@@ -206,7 +217,7 @@ class _Work:
         checker: Model | None,
         directory: RunDirectory,
         budget: Budget,
-        handler_for: HandlerFor,
+        handlers_for: HandlersFor,
         watcher: Watcher,
     ) -> None:
         from bothends.eval.trial import GoldBook
@@ -216,7 +227,7 @@ class _Work:
         self._checker = checker
         self._directory = directory
         self._budget = budget
-        self._handler_for = handler_for
+        self._handlers_for = handlers_for
         self._watcher = watcher
         self._golds = GoldBook(experiment.suite, experiment.scale_factor, terms, directory)
         self._telling = threading.Lock()
@@ -274,7 +285,7 @@ class _Work:
                 gold,
                 agent,
                 self._terms,
-                self._handler_for(case),
+                self._handlers_for(planned.model, case),
                 gold_nondeterministic=self._golds.nondeterministic(planned.question),
             )
         except RefusedError as error:
@@ -354,28 +365,6 @@ def _plan(
         if question.database == database
         for model in models
     ]
-
-
-@contextlib.contextmanager
-def _recorder(
-    path: Path | None, model: Model, experiment: Experiment, engine: str, served_by: str
-) -> Iterator[HandlerFor]:
-    """Give each case the callback handler that records its model's replies, if any is to."""
-    if path is None:
-        yield lambda _: ()
-        return
-    from bothends.agent.models.recording import RecordingWriter, make_header
-
-    header = make_header(
-        model,
-        suite=experiment.suite,
-        engine=engine,
-        scale_factor=experiment.scale_factor,
-        recipe=experiment.recipe.name,
-        server=served_by,
-    )
-    with RecordingWriter(path, header) as writer:
-        yield lambda case: (writer.handler(case),)
 
 
 def _check_labels(models: Sequence[Model]) -> None:

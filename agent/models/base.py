@@ -52,6 +52,8 @@ class Model:
         chat: Makes the chat model for a case.
         sampling: The sampling parameters that are sent, None for those that are not; empty for a
             model that samples nothing.
+        checker_pricing: What the calls of its checker are priced by, where these were recorded
+            with it and were another model's; None for its own pricing.
     """
 
     spec: str
@@ -62,3 +64,4 @@ class Model:
     text_calls: bool
     chat: Callable[[Case], BaseChatModel]
     sampling: Mapping[str, float | int | str | None] = field(default_factory=dict)
+    checker_pricing: Pricing | None = None

@@ -22,7 +22,7 @@ from bothends.infra.redact import redact
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
-__all__ = ["RetryPolicy", "call_with_retry"]
+__all__ = ["RetryPolicy", "call_with_retry", "fault_text"]
 
 T = TypeVar("T")
 
@@ -150,6 +150,21 @@ def call_with_retry(
         raise _kind(error)(_explain(error, retrying.statistics["attempt_number"])) from error
 
 
+def fault_text(error: BaseException) -> str:
+    """Return what an error of a client says, in a line.
+
+    A bare "Connection error." has what happened in its cause, and some messages leave the
+    provider's code out.
+    """
+    *_, root = _chain(error)
+    said, cause = (" ".join(str(each).split()) for each in (error, root))
+    if _status(error) is None:
+        return said if not cause or cause in said else f"{said} ({cause})"
+    body = getattr(error, "body", None)
+    code = str(body.get("code") or "") if isinstance(body, dict) else ""
+    return f"{said} ({code})" if code not in said else said
+
+
 def _failure(state: RetryCallState) -> BaseException:
     error = state.outcome.exception() if state.outcome else None
     assert error is not None  # noqa: S101 - tenacity waits after a failure only
@@ -231,7 +246,7 @@ def _retry_after_s(error: BaseException) -> float | None:
 def _explain(error: Exception, attempts: int) -> str:
     """Say in a sentence what the provider did, and what to do next."""
     status = _status(error)
-    said = redact(_told(error))[:_ERROR_CHARACTERS]
+    said = redact(fault_text(error))[:_ERROR_CHARACTERS]
     if status in {401, 403}:
         variable = next(
             (_VARIABLES[root] for link in _chain(error) if (root := _package(link)) in _VARIABLES),
@@ -263,15 +278,6 @@ def _explain(error: Exception, attempts: int) -> str:
         "the reply is not what the provider's API promises, or its client failed "
         f"({type(error).__name__}: {said})"
     )
-
-
-def _told(error: BaseException) -> str:
-    """Return an error's message; a bare "Connection error." has what happened in its cause."""
-    *_, root = _chain(error)
-    said, cause = (" ".join(str(each).split()) for each in (error, root))
-    if _status(error) is not None or not cause or cause in said:
-        return said
-    return f"{said} ({cause})"
 
 
 def _package(error: BaseException) -> str:

@@ -18,6 +18,7 @@ from bothends.agent.meter import ROLE, usage_of
 from bothends.agent.models.base import Case
 from bothends.agent.models.recording import Message, RecordedCall, Role, question_digest
 from bothends.agent.models.recording_writer import RecordingWriter
+from bothends.agent.retry import fault_text
 from bothends.infra.redact import redact
 
 __all__ = ["TrialRecorder", "prompt_digest"]
@@ -67,7 +68,7 @@ class TrialRecorder(BaseCallbackHandler):
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002
         """Record an attempt that failed."""
-        said = redact(str(error))[:_ERROR_CHARACTERS]
+        said = redact(fault_text(error))[:_ERROR_CHARACTERS]
         self._write(self._open.pop(run_id), error=said)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:  # noqa: ARG002

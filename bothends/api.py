@@ -14,20 +14,14 @@ from bothends.engines.base import Limits
 from bothends.eval.experiment import Billing, Experiment, Regimen, default_directory
 
 if TYPE_CHECKING:
+    from langchain_core.callbacks import BaseCallbackHandler
+
     from bothends.eval.ask import Answer
     from bothends.eval.metrics import Summary
     from bothends.eval.record import Trial
     from bothends.eval.report.source import ReportInput
 
-__all__ = [
-    "Run",
-    "ask",
-    "default_directory",
-    "load_run",
-    "run",
-    "score",
-    "write_reports",
-]
+__all__ = ["Run", "ask", "default_directory", "load_run", "run", "score", "write_reports"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +66,7 @@ def ask(
     machine: str = "m7i.large",
     billing: Billing = "busy",
     prices: Path | str | None = None,
+    callbacks: Sequence[BaseCallbackHandler] = (),
 ) -> Answer:
     """Let an agent answer one question over a database.
 
@@ -98,6 +93,7 @@ def ask(
         machine: The machine whose price the engine's seconds are charged at.
         billing: `busy` or `wall`.
         prices: YAML file of prices that override the bundled ones.
+        callbacks: LangChain callback handlers, which see every call.
 
     Returns:
         The SQL, the rows, and what each stage took in seconds, tokens and dollars.
@@ -129,6 +125,7 @@ def ask(
         machine=machine,
         billing=billing,
         prices_file=Path(prices) if prices else None,
+        callbacks=callbacks,
         phase=lambda _: None,
     )
 
@@ -169,6 +166,7 @@ def run(
     prices: Path | str | None = None,
     record: Path | str | None = None,
     record_append: bool = False,
+    callbacks: Sequence[BaseCallbackHandler] = (),
 ) -> Run:
     """Run a suite against models, or what of it has not been run yet, and report.
 
@@ -208,6 +206,7 @@ def run(
         record: A file in which the model's replies are recorded, for `replay:`; where there are
             several models, a directory.
         record_append: Whether that may be another run's recording, which is added to.
+        callbacks: LangChain callback handlers, which see every call of every trial.
 
     Returns:
         The trials with their metrics; `report.html` and CSV files are in its directory.
@@ -258,6 +257,7 @@ def run(
         directory,
         record=Path(record) if record else None,
         record_append=record_append,
+        callbacks=callbacks,
     )
     return load_run(directory)
 

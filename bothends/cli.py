@@ -277,6 +277,7 @@ def ask(
             machine=machine,
             billing=billing.value,
             prices_file=prices,
+            callbacks=(),
             phase=status.update,
         )
     print_answer(answer, console, rows=rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,8 @@ from bothends.infra.parquet import parquet_dataset
 from bothends.infra.prices import PriceBook
 
 if TYPE_CHECKING:
+    from langchain_core.callbacks import BaseCallbackHandler
+
     from bothends.agent.models.base import Model
 
 __all__ = ["Answer", "answer_question"]
@@ -90,6 +92,7 @@ def answer_question(
     machine: str,
     billing: Billing,
     prices_file: Path | None,
+    callbacks: Sequence[BaseCallbackHandler],
     phase: Callable[[str], None],
 ) -> Answer:
     """Answer one question; `bothends.ask` is this with defaults.
@@ -101,6 +104,7 @@ def answer_question(
     from bothends.agent.agent import Agent
     from bothends.agent.models.base import Case
     from bothends.agent.models.registry import load_model
+    from bothends.agent.telemetry import tracing
 
     question = _question(text, suite, question_id, data, engine)
     prices = PriceBook.load(prices_file)
@@ -123,7 +127,9 @@ def answer_question(
         gold_sql = question.gold_sql(opened.name) if question.gold else None
         agent = Agent(opened, controller, checker=checking, recipe=recipe, limits=limits)
         phase(f"asking {controller.label}")
-        run = agent.run(Case(question.id, question.prompt, 0, gold_sql, opened.dialect))
+        case = Case(question.id, question.prompt, 0, gold_sql, opened.dialect)
+        with tracing() as tracers_for:
+            run = agent.run(case, callbacks=(*tracers_for(case), *callbacks))
         verdict = unjudged = None
         try:
             verdict = _verdict(opened, run, gold_sql, limits)

@@ -92,6 +92,7 @@ def run_experiment(
     record: Path | None = None,
     record_append: bool = False,
     served_by: str = "",
+    callbacks: Sequence[BaseCallbackHandler] = (),
     watcher: Watcher | None = None,
 ) -> RunDirectory:
     """Run what of an experiment has not been run yet.
@@ -106,6 +107,8 @@ def run_experiment(
             there are several models, a directory of such files.
         record_append: Whether that may be another run's recording, which is added to.
         served_by: What serves the model, in words, for the recording.
+        callbacks: LangChain callback handlers that see every call of every trial as well; where
+            trials overlap, from several threads.
         watcher: Who is told how it goes.
 
     Returns:
@@ -116,6 +119,7 @@ def run_experiment(
             recorded before is kept.
     """
     from bothends.agent.models.registry import load_model
+    from bothends.agent.telemetry import tracing
 
     watcher = watcher or Silent()
     suite = experiment.load_suite()
@@ -191,7 +195,11 @@ def run_experiment(
                 served_by=served_by,
                 append=record_append,
             )
-            with recorder as handlers_for:
+            with recorder as recorders_for, tracing() as tracers_for:
+
+                def handlers_for(model: Model, case: Case) -> Sequence[BaseCallbackHandler]:
+                    return (*recorders_for(model, case), *tracers_for(case), *callbacks)
+
                 for database, part in groupby(todo, lambda trial: trial.question.database):
                     slots = grounds.at(database)
                     terms = _terms(experiment, slots, manifest, prices)

@@ -192,9 +192,11 @@ def _status(error: BaseException) -> int | None:
 def _is_transient(error: BaseException) -> bool:
     if isinstance(error, BothendsError) or not isinstance(error, Exception):
         return False
-    if _mentions(error, (*_OUT_OF_CREDIT, *_TOO_LONG, *_WITHHELD)):
-        return False
     status = _status(error)
+    # A rate limit may name the window that it counts in; it passes all the same.
+    final = _OUT_OF_CREDIT if status == 429 else (*_OUT_OF_CREDIT, *_TOO_LONG, *_WITHHELD)
+    if _mentions(error, final):
+        return False
     if status is not None:
         return status in _TRANSIENT_STATUSES or status >= 500
     return _is_malformed(error) or any(

@@ -89,6 +89,7 @@ class TrialRecorder(BaseCallbackHandler):
             ),
             refusal=message.additional_kwargs.get("refusal") or None,
             usage=_usage(message),
+            estimated=bool(said.get("bothends", {}).get("estimated")),
             response_model=said.get("model_name") or said.get("model"),
             finish_reason=said.get("finish_reason")
             or said.get("stop_reason")

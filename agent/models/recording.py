@@ -104,6 +104,9 @@ class RecordedCall(_Line):
         description="Tokens as LangChain's usage_metadata; null where none were reported, and so "
         "is a count of output that was not.",
     )
+    estimated: bool = Field(
+        False, description="Those tokens were counted with a tokenizer, not reported."
+    )
     seconds: float = Field(description="Seconds from the request to the reply.")
     response_model: str | None = Field(None, description="The model that the reply names.")
     finish_reason: str | None = Field(None, description="Why the reply ended.")

@@ -135,7 +135,9 @@ def _answered_or_final(calls: Sequence[RecordedCall]) -> tuple[RecordedCall, ...
 
 
 def _reply(call: RecordedCall) -> AIMessage:
-    said: dict[str, Any] = {"bothends": {"seconds": call.seconds, "replayed": True}}
+    said: dict[str, Any] = {
+        "bothends": {"seconds": call.seconds, "replayed": True, "estimated": call.estimated}
+    }
     if call.response_model:
         said["model_name"] = call.response_model
     if call.finish_reason:

@@ -67,6 +67,7 @@ def ignore(_seconds: float, _error: BaseException) -> None:
     "error",
     [
         *(StatusError(status) for status in (408, 409, 429, 500, 502, 503, 504, 529)),
+        StatusError(429, "rate limit of requests with a long context window"),
         CodeError(429),
         CodeError(503),
         ReadTimeout("read timed out"),

@@ -62,11 +62,9 @@ def test_several_models_and_a_checker_apart(experiment: Experiment, tmp_path: Pa
         for old, new in zip(
             sorted(mine, key=question_of), sorted(replayed, key=question_of), strict=True
         ):
+            assert essence(new) == essence(old)
             assert new.usage is not None
-            assert old.usage is not None
-            assert essence(new)[:4] == essence(old)[:4]
-            assert new.usage.input_tokens == old.usage.input_tokens
-            assert new.usage.output_tokens == old.usage.output_tokens
+            assert new.usage.estimated, "a script's tokens are counted, and a replay says so"
             # gpt-4o costs 16 times as much as gpt-4o-mini: a checker priced as its controller is
             # would be seen.
             assert new.cost.llm_usd == pytest.approx(old.cost.llm_usd)

@@ -20,7 +20,9 @@ from bothends.infra.errors import (
     RefusedError,
     ReplayError,
     UsageError,
+    WithheldError,
 )
+from bothends.infra.prices import Pricing
 
 __all__ = ["Agent"]
 
@@ -73,6 +75,12 @@ class Agent:
             self.recipe.embeddings.load()
         self._play = load_recipe(name)
 
+    @property
+    def checker_pricing(self) -> Pricing:
+        """What the checker's calls are priced by."""
+        recorded = self.model.checker_pricing if self.checker is self.model else None
+        return recorded or self.checker.pricing
+
     def run(self, case: Case, *, callbacks: Sequence[BaseCallbackHandler] = ()) -> AgentRun:
         """Answer one question.
 
@@ -107,6 +115,8 @@ class Agent:
             raise
         except ContextOverflowError as error:
             ending = Ending("gave_up", str(error))
+        except WithheldError as error:
+            ending = Ending("no_query", str(error))
         except ProviderError as error:
             ending = Ending("provider_error", str(error))
         seconds = meter.clock_s()

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 
 from bothends.agent.meter import Meter
 from bothends.agent.models.base import Case, Model
 from bothends.agent.recipe import Recipe
 from bothends.agent.record import AgentStatus
+from bothends.agent.replies import is_cut, why_withheld
 from bothends.agent.retry import RetryPolicy
 from bothends.engines import Engine, Limits, Outcome
 
@@ -85,8 +87,13 @@ def ending_of(outcome: Outcome) -> Ending:
     return Ending(outcome.status, outcome.error)
 
 
-def no_query(reply: str) -> Ending:
+def no_query(reply: AIMessage) -> Ending:
     """Return how an attempt ended whose last reply led to no query."""
-    answer = " ".join(reply.split())
+    withheld = why_withheld(reply)
+    if withheld is not None:
+        return Ending("no_query", withheld)
+    answer = " ".join(reply.text.split())
     said = f": {answer[:_SHOWN_CHARACTERS]}" if answer else "; the answer is empty"
+    if is_cut(reply):
+        return Ending("no_query", f"the reply was cut at its token limit before a query{said}")
     return Ending("no_query", f"the model answered without running a query{said}")

@@ -158,6 +158,7 @@ class Meter(BaseCallbackHandler):
         generations = [each for batch in response.generations for each in batch]
         message = getattr(generations[0], "message", None) if generations else None
         if not isinstance(message, AIMessage):
+            self._fail(index, "the reply holds no assistant's message")
             return
         entry.text = message.text
         entry.usage = usage_of(message)
@@ -225,10 +226,19 @@ def usage_of(message: AIMessage) -> Usage | None:
     inputs = reported.get("input_token_details") or {}
     outputs = reported.get("output_token_details") or {}
     return Usage(
-        input_tokens=reported["input_tokens"],
-        output_tokens=reported["output_tokens"],
+        # No prompt has no tokens: a 0 stands for a count that was not made.
+        input_tokens=reported["input_tokens"] or None,
+        output_tokens=_reported_output(message, reported["output_tokens"]),
         cache_read_tokens=inputs.get("cache_read"),
         cache_write_tokens=inputs.get("cache_creation"),
         reasoning_tokens=outputs.get("reasoning"),
         estimated=bool(message.response_metadata.get("bothends", {}).get("estimated")),
     )
+
+
+def _reported_output(message: AIMessage, tokens: int) -> int | None:
+    """Return a reply's tokens, or None where OpenAI's client made a 0 of a null or of nothing."""
+    raw = message.response_metadata.get("token_usage")
+    if tokens == 0 and isinstance(raw, dict) and raw.get("completion_tokens") is None:
+        return None
+    return tokens

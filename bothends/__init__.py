@@ -9,17 +9,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bothends.agent.retry import RetryPolicy
+    from bothends.agent.sampling import Sampling
     from bothends.api import Run, ask, load_run, run, score
     from bothends.eval.ask import Answer
     from bothends.eval.record import Trial, Verdict
     from bothends.infra.errors import BothendsError
 
-__all__ = ["Answer", "BothendsError", "Run", "Trial", "Verdict", "ask", "load_run", "run", "score"]
+__all__ = [
+    "Answer",
+    "BothendsError",
+    "RetryPolicy",
+    "Run",
+    "Sampling",
+    "Trial",
+    "Verdict",
+    "ask",
+    "load_run",
+    "run",
+    "score",
+]
 
 _HOMES = {
     "Answer": "bothends.eval.ask",
     "BothendsError": "bothends.infra.errors",
+    "RetryPolicy": "bothends.agent.retry",
     "Run": "bothends.api",
+    "Sampling": "bothends.agent.sampling",
     "Trial": "bothends.eval.record",
     "Verdict": "bothends.eval.record",
     "ask": "bothends.api",

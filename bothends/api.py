@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bothends.agent.recipe import CheckMode, LinkingMode, Recipe, RecipeName
+from bothends.agent.retry import RetryPolicy
+from bothends.agent.sampling import Sampling
 from bothends.engines.base import Limits
-from bothends.eval.experiment import Billing, Experiment, Regimen
+from bothends.eval.experiment import Billing, Experiment, Regimen, default_directory
 from bothends.results import Run, load_run, write_reports
 
 if TYPE_CHECKING:
+    from langchain_core.callbacks import BaseCallbackHandler
+
     from bothends.agent.embeddings import Embedder
     from bothends.eval.ask import Answer
 
@@ -30,6 +33,7 @@ def ask(
     data: Path | str = "data",
     checker: str | None = None,
     base_url: str | None = None,
+    sampling: Sampling | None = None,
     recipe: RecipeName = "react",
     check: CheckMode = "llm",
     max_turns: int = 12,
@@ -46,6 +50,7 @@ def ask(
     machine: str = "m7i.large",
     billing: Billing = "busy",
     prices: Path | str | None = None,
+    callbacks: Sequence[BaseCallbackHandler] = (),
 ) -> Answer:
     """Let an agent answer one question over a database.
 
@@ -61,6 +66,7 @@ def ask(
         data: Where the suite's data is kept, or a directory of Parquet tables of your own.
         checker: The model inside `check_query`; the controller's where None.
         base_url: Address of an OpenAI-compatible server.
+        sampling: What hosted models sample with; their own options win.
         recipe: `react` (four tools), `single` (one call with the schema in the prompt),
             `single+correct` (with the engine's error fed back) or `self-consistency` (a vote over
             several drafts' results).
@@ -80,6 +86,7 @@ def ask(
         machine: The machine whose price the engine's seconds are charged at.
         billing: `busy` or `wall`.
         prices: YAML file of prices that override the bundled ones.
+        callbacks: LangChain callback handlers, which see every call.
 
     Returns:
         The SQL, the rows, and what each stage took in seconds, tokens and dollars.
@@ -99,6 +106,7 @@ def ask(
         data=Path(data),
         checker=checker,
         base_url=base_url,
+        sampling=sampling,
         recipe=Recipe(
             name=recipe,
             check=check,
@@ -116,6 +124,7 @@ def ask(
         machine=machine,
         billing=billing,
         prices_file=Path(prices) if prices else None,
+        callbacks=callbacks,
         phase=lambda _: None,
     )
 
@@ -140,6 +149,8 @@ def run(
     out: Path | str | None = None,
     checker: str | None = None,
     base_url: str | None = None,
+    sampling: Sampling | None = None,
+    retry: RetryPolicy | None = None,
     recipe: RecipeName = "react",
     check: CheckMode = "llm",
     max_turns: int = 12,
@@ -159,6 +170,8 @@ def run(
     billing: Billing = "busy",
     prices: Path | str | None = None,
     record: Path | str | None = None,
+    record_append: bool = False,
+    callbacks: Sequence[BaseCallbackHandler] = (),
 ) -> Run:
     """Run a suite against models, or what of it has not been run yet, and report.
 
@@ -181,6 +194,8 @@ def run(
         out: The run directory; one below `runs/`, named after the experiment, for None.
         checker: The model inside `check_query`; the controller's where None.
         base_url: Address of an OpenAI-compatible server.
+        sampling: What hosted models sample with; their own options win.
+        retry: How faults of the models' providers are retried.
         recipe: `react` (four tools), `single` (one call with the schema in the prompt),
             `single+correct` (with the engine's error fed back) or `self-consistency` (a vote over
             several drafts' results).
@@ -202,7 +217,10 @@ def run(
         machine: The machine whose price the engine's seconds are charged at.
         billing: `busy` or `wall`.
         prices: YAML file of prices that override the bundled ones.
-        record: A file in which the model's replies are recorded, for `replay:`.
+        record: A file in which the model's replies are recorded, for `replay:`; where there are
+            several models, a directory.
+        record_append: Whether that may be another run's recording, which is added to.
+        callbacks: LangChain callback handlers, which see every call of every trial.
 
     Returns:
         The trials with their metrics; `report.html` and CSV files are in its directory.
@@ -226,6 +244,8 @@ def run(
         models=tuple(models),
         checker=checker,
         base_url=base_url,
+        sampling=sampling or Sampling(),
+        retry=retry or RetryPolicy(),
         recipe=Recipe(
             name=recipe,
             check=check,
@@ -252,7 +272,13 @@ def run(
         prices=Path(prices) if prices else None,
     )
     directory = Path(out) if out else default_directory(experiment)
-    run_experiment(experiment, directory, record=Path(record) if record else None)
+    run_experiment(
+        experiment,
+        directory,
+        record=Path(record) if record else None,
+        record_append=record_append,
+        callbacks=callbacks,
+    )
     return load_run(directory)
 
 
@@ -341,16 +367,6 @@ def score(
     directory = Path(out) if out else default_directory(experiment)
     score_predictions(experiment, experiment.load_suite(), sets, directory)
     return load_run(directory)
-
-
-def default_directory(experiment: Experiment) -> Path:
-    """Return a directory below `runs/` that the same experiment always gets."""
-    # By what differs from the default, so that a new field changes no name.
-    measured = experiment.model_dump_json(exclude=set(experiment.CONDUCT), exclude_defaults=True)
-    digest = hashlib.sha256(measured.encode()).hexdigest()[:6]
-    engine = experiment.engine.partition("://")[0]
-    scale = "" if experiment.scale_factor is None else f"-sf{experiment.scale_factor:g}"
-    return Path("runs") / f"{Path(experiment.suite).stem}-{engine}{scale}-{digest}"
 
 
 def _tuple(values: Sequence[str] | None) -> tuple[str, ...] | None:

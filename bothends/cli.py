@@ -11,6 +11,7 @@ import typer
 from bothends.cluster import cluster_app
 from bothends.data import data_app
 from bothends.options import (
+    Attempts,
     BaseUrl,
     Billing,
     BillingOption,
@@ -28,20 +29,26 @@ from bothends.options import (
     LinkingTables,
     Machine,
     MaxRows,
+    MaxTokens,
     MaxTurns,
     ObservationChars,
     Prices,
     Question,
+    ReasoningEffort,
     RecipeChoice,
     RecipeOption,
+    RetryWait,
     RunAnswerSql,
     Sample,
     SampleRows,
     Samples,
     SampleSeed,
     ScaleFactor,
+    Seed,
     Suite,
+    Temperature,
     Timeout,
+    TopP,
     listed,
     validated,
 )
@@ -105,6 +112,13 @@ def run(
     ] = None,
     checker: Checker = None,
     base_url: BaseUrl = None,
+    temperature: Temperature = None,
+    top_p: TopP = None,
+    max_tokens: MaxTokens = None,
+    seed: Seed = None,
+    reasoning_effort: ReasoningEffort = None,
+    attempts: Attempts = 6,
+    retry_wait: RetryWait = 300.0,
     recipe: RecipeOption = RecipeChoice.react,
     check: CheckOption = Check.llm,
     max_turns: MaxTurns = 12,
@@ -124,8 +138,15 @@ def run(
     billing: BillingOption = Billing.busy,
     prices: Prices = None,
     record: Annotated[
-        Path | None, typer.Option(help="Record the model's replies here, for replay:FILE.")
+        Path | None,
+        typer.Option(
+            help="Record the model's replies in this file, for replay:FILE; several models' in a "
+            "directory."
+        ),
     ] = None,
+    record_append: Annotated[
+        bool, typer.Option("--record-append", help="Add to another run's recording.")
+    ] = False,
     served_by: Annotated[
         str, typer.Option(help="With --record: what serves the model, in words.")
     ] = "",
@@ -148,6 +169,8 @@ def run(
     Exits with 3 where the budget ended it.
     """
     from bothends.agent.recipe import Recipe
+    from bothends.agent.retry import RetryPolicy
+    from bothends.agent.sampling import Sampling
     from bothends.eval.experiment import Experiment, Regimen
 
     experiment = validated(
@@ -164,6 +187,14 @@ def run(
             models=tuple(model),
             checker=checker,
             base_url=base_url,
+            sampling=Sampling(
+                temperature=temperature,
+                top_p=top_p,
+                max_tokens=max_tokens,
+                seed=seed,
+                reasoning_effort=reasoning_effort,
+            ),
+            retry=RetryPolicy(attempts=attempts, total_wait_s=retry_wait),
             recipe=Recipe(
                 name=recipe.value,
                 check=check.value,
@@ -190,7 +221,8 @@ def run(
             prices=prices,
         )
     )
-    _run(experiment, out, record, served_by, ask=not yes)
+    recording = {"record": record, "record_append": record_append, "served_by": served_by}
+    _run(experiment, out, recording, ask=not yes)
 
 
 @app.command()
@@ -207,6 +239,11 @@ def ask(
     rows: Annotated[int, typer.Option(min=0, help="Rows to print.")] = 10,
     checker: Checker = None,
     base_url: BaseUrl = None,
+    temperature: Temperature = None,
+    top_p: TopP = None,
+    max_tokens: MaxTokens = None,
+    seed: Seed = None,
+    reasoning_effort: ReasoningEffort = None,
     recipe: RecipeOption = RecipeChoice.react,
     check: CheckOption = Check.llm,
     max_turns: MaxTurns = 12,
@@ -228,10 +265,20 @@ def ask(
     from rich.console import Console
 
     from bothends.agent.recipe import Recipe
+    from bothends.agent.sampling import Sampling
     from bothends.engines.base import Limits
     from bothends.eval.ask import answer_question
     from bothends.eval.report.asked import print_answer
 
+    sampling = validated(
+        lambda: Sampling(
+            temperature=temperature,
+            top_p=top_p,
+            max_tokens=max_tokens,
+            seed=seed,
+            reasoning_effort=reasoning_effort,
+        )
+    )
     console = Console()
     with Console(stderr=True).status("") as status:
         answer = answer_question(
@@ -244,6 +291,7 @@ def ask(
             data=data,
             checker=checker,
             base_url=base_url,
+            sampling=sampling,
             recipe=Recipe(
                 name=recipe.value,
                 check=check.value,
@@ -261,6 +309,7 @@ def ask(
             machine=machine,
             billing=billing.value,
             prices_file=prices,
+            callbacks=(),
             phase=status.update,
         )
     print_answer(answer, console, rows=rows)
@@ -294,8 +343,7 @@ def report(
 def _run(
     experiment: Any,
     out: Path | None,
-    record: Path | None = None,
-    served_by: str = "",
+    recording: dict[str, Any] | None = None,
     *,
     ask: bool = False,
 ) -> None:
@@ -309,9 +357,7 @@ def _run(
     directory = out or default_directory(experiment)
     try:
         with RunProgress(Console(stderr=True), ask=ask) as progress:
-            run_experiment(
-                experiment, directory, record=record, served_by=served_by, watcher=progress
-            )
+            run_experiment(experiment, directory, **(recording or {}), watcher=progress)
     except KeyboardInterrupt:
         kept = (directory / "trials.jsonl").exists()
         said = f" What was measured is in {directory}; the same command goes on." if kept else ""

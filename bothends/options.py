@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 __all__ = [
+    "Attempts",
     "BaseUrl",
     "Billing",
     "BillingOption",
@@ -27,20 +28,26 @@ __all__ = [
     "LinkingTables",
     "Machine",
     "MaxRows",
+    "MaxTokens",
     "MaxTurns",
     "ObservationChars",
     "Prices",
     "Question",
+    "ReasoningEffort",
     "RecipeChoice",
     "RecipeOption",
+    "RetryWait",
     "RunAnswerSql",
     "Sample",
     "SampleRows",
     "SampleSeed",
     "Samples",
     "ScaleFactor",
+    "Seed",
     "Suite",
+    "Temperature",
     "Timeout",
+    "TopP",
     "listed",
     "validated",
 ]
@@ -116,6 +123,25 @@ Checker = Annotated[
 BaseUrl = Annotated[
     str | None, typer.Option(help="Address of an OpenAI-compatible server, for openai:NAME.")
 ]
+Temperature = Annotated[
+    float | None, typer.Option(min=0, help="Sampling temperature. Default: the provider's.")
+]
+TopP = Annotated[
+    float | None, typer.Option(help="Nucleus sampling's mass. Default: the provider's.")
+]
+MaxTokens = Annotated[
+    int | None, typer.Option(min=1, help="Tokens of one reply. Default: the provider's.")
+]
+Seed = Annotated[int | None, typer.Option(help="Seed of sampling, where the provider takes one.")]
+ReasoningEffort = Annotated[
+    str | None, typer.Option(help="How much a reasoning model thinks: low, medium, high, ...")
+]
+Attempts = Annotated[
+    int, typer.Option(min=1, help="Attempts at each LLM call whose provider fails.")
+]
+RetryWait = Annotated[
+    float, typer.Option(min=0, help="Seconds of waiting between them, altogether.")
+]
 RecipeOption = Annotated[
     RecipeChoice,
     typer.Option(
@@ -174,6 +200,7 @@ def listed(option: str, values: list[str] | None) -> tuple[str, ...] | None:
 _OPTIONS = {
     "name": "recipe",
     "timeout_s": "timeout",
+    "total_wait_s": "retry-wait",
     "models": "model",
     "question_ids": "question",
     "databases": "database",

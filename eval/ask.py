@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bothends.agent.recipe import Recipe
 from bothends.agent.record import AgentRun, AgentStatus, Stage, Step, Usage
+from bothends.agent.sampling import Sampling
 from bothends.agent.stages import top_level_seconds, total_usage
 from bothends.engines import Engine, Limits, open_engine
 from bothends.engines.registry import without_password
@@ -22,6 +23,11 @@ from bothends.infra.dataset import Dataset
 from bothends.infra.errors import UnjudgedError, UsageError
 from bothends.infra.parquet import parquet_dataset
 from bothends.infra.prices import PriceBook
+
+if TYPE_CHECKING:
+    from langchain_core.callbacks import BaseCallbackHandler
+
+    from bothends.agent.models.base import Model
 
 __all__ = ["Answer", "answer_question"]
 
@@ -80,11 +86,13 @@ def answer_question(
     data: Path,
     checker: str | None,
     base_url: str | None,
+    sampling: Sampling | None,
     recipe: Recipe,
     limits: Limits,
     machine: str,
     billing: Billing,
     prices_file: Path | None,
+    callbacks: Sequence[BaseCallbackHandler],
     phase: Callable[[str], None],
 ) -> Answer:
     """Answer one question; `bothends.ask` is this with defaults.
@@ -96,13 +104,18 @@ def answer_question(
     from bothends.agent.agent import Agent
     from bothends.agent.models.base import Case
     from bothends.agent.models.registry import load_model
+    from bothends.agent.telemetry import tracing
 
     recipe.refuse_idle()
     question = _question(text, suite, question_id, data, engine)
     prices = PriceBook.load(prices_file)
     priced_machine = prices.machine(machine)
-    controller = load_model(model, prices=prices, base_url=base_url)
-    checking = load_model(checker, prices=prices, base_url=base_url) if checker else None
+
+    def load(spec: str) -> Model:
+        return load_model(spec, prices=prices, base_url=base_url, sampling=sampling)
+
+    controller = load(model)
+    checking = load(checker) if checker else None
     if controller.kind == "scripted" and not question.gold:
         raise UsageError(
             f"{model} is a script and must be told the SQL: name a suite's question with "
@@ -115,7 +128,9 @@ def answer_question(
         gold_sql = question.gold_sql(opened.name) if question.gold else None
         agent = Agent(opened, controller, checker=checking, recipe=recipe, limits=limits)
         phase(f"asking {controller.label}")
-        run = agent.run(Case(question.id, question.prompt, 0, gold_sql, opened.dialect))
+        case = Case(question.id, question.prompt, 0, gold_sql, opened.dialect)
+        with tracing() as tracers_for:
+            run = agent.run(case, callbacks=(*tracers_for(case), *callbacks))
         verdict = unjudged = None
         try:
             verdict = _verdict(opened, run, gold_sql, limits)
@@ -127,7 +142,7 @@ def answer_question(
         run.seconds,
         overhead_s,
         pricing=agent.model.pricing,
-        checker_pricing=agent.checker.pricing,
+        checker_pricing=agent.checker_pricing,
         prices=prices,
         machine=priced_machine,
         billing=billing,

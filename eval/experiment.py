@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_validator
 
 from bothends.agent.recipe import Recipe
+from bothends.agent.retry import RetryPolicy
+from bothends.agent.sampling import Sampling
 from bothends.engines.registry import without_password
 from bothends.eval.suites.base import Question, Suite
 from bothends.eval.suites.registry import SMALLEST_SCALE, is_scaled, load_suite
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import UsageError
 
-__all__ = ["Billing", "Experiment", "Regimen"]
+__all__ = ["Billing", "Experiment", "Regimen", "default_directory"]
 
 Billing = Literal["busy", "wall"]
 
@@ -38,7 +41,7 @@ class Experiment(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     CONDUCT: ClassVar[frozenset[str]] = frozenset(
-        {"data", "concurrency", "budget_usd", "budget_tokens"}
+        {"data", "concurrency", "budget_usd", "budget_tokens", "retry"}
     )
     """What bears on how a run is carried out and not on what it measures: it may change on the way.
     """
@@ -79,6 +82,9 @@ class Experiment(BaseModel):
     base_url: str | None = Field(
         None, description="Address of an OpenAI-compatible server for the hosted models."
     )
+    sampling: Sampling = Field(
+        default_factory=Sampling, description="What the hosted models sample with."
+    )
     recipe: Recipe = Field(default_factory=Recipe, description="How the agent goes about it.")
     replicas: int = Field(1, ge=1, description="How often each question is asked of each model.")
     concurrency: int = Field(1, ge=1, description="Trials that are under way at the same time.")
@@ -93,6 +99,9 @@ class Experiment(BaseModel):
     )
     budget_tokens: int | None = Field(
         None, gt=0, description="Tokens that all trials may take; null: any."
+    )
+    retry: RetryPolicy = Field(
+        default_factory=RetryPolicy, description="How faults of the models' providers are retried."
     )
     timeout_s: float = Field(300.0, gt=0, description="Seconds that one query may take.")
     gold_timeout_s: float | None = Field(
@@ -178,6 +187,16 @@ class Experiment(BaseModel):
     @field_serializer("engine")
     def _recorded_engine(self, engine: str) -> str:
         return without_password(engine)
+
+
+def default_directory(experiment: Experiment) -> Path:
+    """Return a directory below `runs/` that the same experiment always gets."""
+    # By what differs from the default, so that a new field changes no name.
+    measured = experiment.model_dump_json(exclude=set(experiment.CONDUCT), exclude_defaults=True)
+    digest = hashlib.sha256(measured.encode()).hexdigest()[:6]
+    engine = experiment.engine.partition("://")[0]
+    scale = "" if experiment.scale_factor is None else f"-sf{experiment.scale_factor:g}"
+    return Path("runs") / f"{Path(experiment.suite).stem}-{engine}{scale}-{digest}"
 
 
 def _scaled(suite: str) -> bool:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -20,6 +19,7 @@ from bothends.eval.crew import work_through
 from bothends.eval.experiment import Experiment
 from bothends.eval.grounds import Grounds, fingerprint_digest, question_terms
 from bothends.eval.record import Trial, TrialKey
+from bothends.eval.recording import recording, recording_files
 from bothends.eval.store import Manifest, ModelTerms, RunDirectory
 from bothends.eval.suites.base import Question
 from bothends.infra.errors import RefusedError, UsageError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bothends.agent.models.base import Case, Model
     from bothends.eval.trial import Terms
 
-    HandlerFor = Callable[[Case], Sequence[BaseCallbackHandler]]
+    HandlersFor = Callable[[Model, Case], Sequence[BaseCallbackHandler]]
 
 __all__ = ["Silent", "Watcher", "run_experiment"]
 
@@ -90,7 +90,9 @@ def run_experiment(
     out: Path,
     *,
     record: Path | None = None,
+    record_append: bool = False,
     served_by: str = "",
+    callbacks: Sequence[BaseCallbackHandler] = (),
     watcher: Watcher | None = None,
 ) -> RunDirectory:
     """Run what of an experiment has not been run yet.
@@ -101,8 +103,12 @@ def run_experiment(
     Args:
         experiment: What to run.
         out: The run directory; made where it does not exist.
-        record: A file in which the model's replies are recorded, to be replayed later.
-        served_by: What serves that model, in words, for the recording.
+        record: A file in which the model's replies are recorded, to be replayed later; where
+            there are several models, a directory of such files.
+        record_append: Whether that may be another run's recording, which is added to.
+        served_by: What serves the model, in words, for the recording.
+        callbacks: LangChain callback handlers that see every call of every trial as well; where
+            trials overlap, from several threads.
         watcher: Who is told how it goes.
 
     Returns:
@@ -113,6 +119,7 @@ def run_experiment(
             recorded before is kept.
     """
     from bothends.agent.models.registry import load_model
+    from bothends.agent.telemetry import tracing
 
     watcher = watcher or Silent()
     suite = experiment.load_suite()
@@ -121,13 +128,15 @@ def run_experiment(
     machine = prices.machine(experiment.machine)
 
     def load(spec: str) -> Model:
-        return load_model(spec, prices=prices, base_url=experiment.base_url)
+        return load_model(
+            spec, prices=prices, base_url=experiment.base_url, sampling=experiment.sampling
+        )
 
     models = [load(spec) for spec in experiment.models]
     _check_labels(models)
     checker = load(experiment.checker) if experiment.checker else None
-    if record is not None and (len(models) != 1 or checker is not None):
-        raise UsageError("--record keeps the replies of one model: give one --model, no --checker")
+    if record is not None:
+        recording_files(record, models)  # what cannot hold them is said before anything runs
 
     directory = RunDirectory(out)
     if directory.holds(experiment, len(models) * len(questions) * experiment.replicas):
@@ -149,6 +158,7 @@ def run_experiment(
                     kind=model.kind,
                     description=model.description,
                     priced_by=describe_pricing(model.pricing, prices),
+                    sampling=dict(model.sampling),
                 )
                 for model in models
             ),
@@ -176,13 +186,25 @@ def run_experiment(
             for trial in todo:
                 # A recording that does not fit says so here, before anything runs.
                 trial.model.chat(trial.case)
-            recorder = _recorder(record, models[0], experiment, engine.name, served_by)
-            with recorder as handler_for:
+            recorder = recording(
+                record,
+                models,
+                checker,
+                directory.manifest,
+                engine.name,
+                served_by=served_by,
+                append=record_append,
+            )
+            with recorder as recorders_for, tracing() as tracers_for:
+
+                def handlers_for(model: Model, case: Case) -> Sequence[BaseCallbackHandler]:
+                    return (*recorders_for(model, case), *tracers_for(case), *callbacks)
+
                 for database, part in groupby(todo, lambda trial: trial.question.database):
                     slots = grounds.at(database)
                     terms = _terms(experiment, slots, manifest, prices)
                     work = _Work(
-                        experiment, terms, checker, directory, budget, handler_for, watcher
+                        experiment, terms, checker, directory, budget, handlers_for, watcher
                     )
                     work.do(tuple(part))
             if budget.exhausted:
@@ -203,7 +225,7 @@ class _Work:
         checker: Model | None,
         directory: RunDirectory,
         budget: Budget,
-        handler_for: HandlerFor,
+        handlers_for: HandlersFor,
         watcher: Watcher,
     ) -> None:
         from bothends.eval.trial import GoldBook
@@ -213,7 +235,7 @@ class _Work:
         self._checker = checker
         self._directory = directory
         self._budget = budget
-        self._handler_for = handler_for
+        self._handlers_for = handlers_for
         self._watcher = watcher
         self._golds = GoldBook(experiment.suite, experiment.scale_factor, terms, directory)
         self._telling = threading.Lock()
@@ -243,6 +265,7 @@ class _Work:
                     checker=self._checker,
                     recipe=self._experiment.recipe,
                     limits=self._terms.limits,
+                    retry=self._experiment.retry,
                 )
             expected = self._budget.admit(model.spec)
             if expected is None:
@@ -270,7 +293,7 @@ class _Work:
                 gold,
                 agent,
                 self._terms,
-                self._handler_for(case),
+                self._handlers_for(planned.model, case),
                 gold_nondeterministic=self._golds.nondeterministic(planned.question),
             )
         except RefusedError as error:
@@ -350,28 +373,6 @@ def _plan(
         if question.database == database
         for model in models
     ]
-
-
-@contextlib.contextmanager
-def _recorder(
-    path: Path | None, model: Model, experiment: Experiment, engine: str, served_by: str
-) -> Iterator[HandlerFor]:
-    """Give each case the callback handler that records its model's replies, if any is to."""
-    if path is None:
-        yield lambda _: ()
-        return
-    from bothends.agent.models.recording import RecordingWriter, make_header
-
-    header = make_header(
-        model,
-        suite=experiment.suite,
-        engine=engine,
-        scale_factor=experiment.scale_factor,
-        recipe=experiment.recipe.name,
-        server=served_by,
-    )
-    with RecordingWriter(path, header) as writer:
-        yield lambda case: (writer.handler(case),)
 
 
 def _check_labels(models: Sequence[Model]) -> None:

@@ -35,6 +35,11 @@ class ModelTerms(_Terms):
     kind: ModelKind = Field(description="hosted, self_hosted, replay or scripted.")
     description: str = Field(description="What it is, in a plain sentence.")
     priced_by: str = Field(description="What its calls were priced by.")
+    sampling: dict[str, float | int | str | None] = Field(
+        default_factory=dict,
+        description="The sampling parameters that were sent, null for those that were left to the "
+        "provider; empty for a model that samples nothing.",
+    )
 
 
 class QuestionTerms(_Terms):

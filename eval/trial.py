@@ -191,7 +191,7 @@ def run_trial(
         run.seconds,
         overhead_s,
         pricing=agent.model.pricing,
-        checker_pricing=agent.checker.pricing,
+        checker_pricing=agent.checker_pricing,
         prices=terms.prices,
         machine=terms.machine,
         billing=terms.billing,

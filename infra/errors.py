@@ -18,6 +18,7 @@ __all__ = [
     "UnjudgedError",
     "UnknownTableError",
     "UsageError",
+    "WithheldError",
 ]
 
 _NAME_CHARACTERS: Final = 200
@@ -98,6 +99,10 @@ class ProviderError(BothendsError):
 
 class ContextOverflowError(ProviderError):
     """A conversation outgrew the model's context window: its failure, not the provider's."""
+
+
+class WithheldError(ProviderError):
+    """A content filter stopped a request: asking the same again would end alike."""
 
 
 class RefusedError(ProviderError):

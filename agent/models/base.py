@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bothends.agent.record import ModelKind
@@ -51,6 +51,10 @@ class Model:
         text_calls: Whether tool calls written as JSON in its text are recognised.
         chat: Makes the chat model for a case.
         recipe: The recipe that a recording is of; None for a model that goes with any.
+        sampling: The sampling parameters that are sent, None for those that are not; empty for a
+            model that samples nothing.
+        checker_pricing: What the calls of its checker are priced by, where these were recorded
+            with it and were another model's; None for its own pricing.
     """
 
     spec: str
@@ -61,3 +65,5 @@ class Model:
     text_calls: bool
     chat: Callable[[Case], BaseChatModel]
     recipe: str | None = None
+    sampling: Mapping[str, float | int | str | None] = field(default_factory=dict)
+    checker_pricing: Pricing | None = None

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from bothends.agent.models.base import Model
 from bothends.agent.models.pricing import stated_pricing
 from bothends.agent.models.spec import ModelSpec
+from bothends.agent.sampling import Sampling
 from bothends.infra.errors import MissingExtraError, ProviderError, UsageError
 from bothends.infra.prices import NoPricing, Pricing, TokenPricing
 from bothends.infra.redact import redact
@@ -32,9 +33,10 @@ _OPTIONS = (
     "top_p",
     "max_tokens",
     "seed",
+    "reasoning_effort",
     "timeout_s",
 )
-_SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
+_SAMPLING = tuple(Sampling.model_fields)
 _TIMEOUT_S = 600.0
 # Servers that ask for no key want a header all the same.
 _NO_KEY = "none"
@@ -88,7 +90,8 @@ _GOOGLE = _Provider(
     host="generativelanguage.googleapis.com",
     fixed={"max_retries": 1},  # counts attempts; 0 stands for the client's own five
 )
-_OLLAMA = _Provider("ollama", extra="ollama", renamed={"max_tokens": "num_predict"}, fixed={})
+_OLLAMA_NAMES = {"max_tokens": "num_predict", "reasoning_effort": "reasoning"}
+_OLLAMA = _Provider("ollama", extra="ollama", renamed=_OLLAMA_NAMES, fixed={})
 _KNOWN = {
     "openai": _OPENAI,
     "anthropic": _ANTHROPIC,
@@ -98,8 +101,13 @@ _KNOWN = {
 }
 
 
-def load(spec: ModelSpec, prices: PriceBook) -> Model:
+def load(spec: ModelSpec, prices: PriceBook, sampling: Sampling | None = None) -> Model:
     """Return a hosted or self-hosted model.
+
+    Args:
+        spec: Its name; an option there wins over `sampling`.
+        prices: Where prices are looked up.
+        sampling: What it samples with, as far as its provider's class exposes it.
 
     Raises:
         UsageError: If LangChain knows no such provider, or the provider no such option.
@@ -116,7 +124,16 @@ def load(spec: ModelSpec, prices: PriceBook) -> Model:
         own_server = False
     else:
         own_server = bool(base_url) or spec.provider == "ollama"
-    chat = _chat_model(spec, provider, base_url, own_server=own_server)
+    arguments = _arguments(spec, provider, base_url, own_server=own_server)
+    chat = _chat_model(spec, provider, arguments, own_server=own_server)
+    wished = sampling.given() if sampling else {}
+    wished = {
+        provider.renamed.get(name, name): value
+        for name, value in wished.items()
+        if name not in spec.options.given() and _field(chat, provider, name)
+    }
+    if wished:
+        chat = _chat_model(spec, provider, arguments | wished, own_server=own_server)
     text_calls = spec.options.text_calls
     return Model(
         spec=spec.text,
@@ -130,6 +147,7 @@ def load(spec: ModelSpec, prices: PriceBook) -> Model:
         pricing=_pricing(spec, prices, own_server=own_server),
         text_calls=own_server if text_calls is None else text_calls,
         chat=lambda _: chat,
+        sampling={name: _sent(chat, provider, name) for name in _SAMPLING},
     )
 
 
@@ -146,11 +164,13 @@ def _pricing(spec: ModelSpec, prices: PriceBook, *, own_server: bool) -> Pricing
 
 
 def _chat_model(
-    spec: ModelSpec, provider: _Provider, base_url: str | None, *, own_server: bool
+    spec: ModelSpec, provider: _Provider, arguments: Mapping[str, Any], *, own_server: bool
 ) -> BaseChatModel:
     from langchain.chat_models import init_chat_model
 
-    arguments = _arguments(spec, provider, base_url, own_server=own_server)
+    if own_server:
+        # Some hosted models refuse a temperature; a server of one's own does not.
+        arguments = {"temperature": 0.0, **arguments}
     try:
         chat: BaseChatModel = init_chat_model(
             spec.model,
@@ -183,9 +203,6 @@ def _arguments(
         value = getattr(options, name)
         if value is not None:
             arguments[provider.renamed.get(name, name)] = value
-    if own_server:
-        # Some hosted models refuse a temperature; a server of one's own does not.
-        arguments.setdefault("temperature", 0.0)
     timeout_s = options.timeout_s or _TIMEOUT_S
     if provider.langchain == "ollama":
         arguments["client_kwargs"] = {"timeout": timeout_s}
@@ -203,6 +220,22 @@ def _arguments(
     if key:
         arguments["api_key"] = key
     return arguments
+
+
+def _field(chat: BaseChatModel, provider: _Provider, name: str) -> str | None:
+    """Return the field in which a class keeps a parameter, or None where it exposes none."""
+    theirs = provider.renamed.get(name, name)
+    fields = type(chat).model_fields
+    if theirs in fields:
+        return theirs
+    return next((each for each, field in fields.items() if field.alias == theirs), None)
+
+
+def _sent(chat: BaseChatModel, provider: _Provider, name: str) -> float | int | str | None:
+    """Return what is sent for a parameter: classes have defaults, and drop what a model refuses."""
+    kept = _field(chat, provider, name)
+    value = getattr(chat, kept) if kept else getattr(chat, "model_kwargs", {}).get(name)
+    return value if isinstance(value, float | int | str) else None
 
 
 def _first_set(variables: tuple[str, ...]) -> str | None:

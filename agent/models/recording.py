@@ -7,42 +7,44 @@ numbered from 0 again, and the last numbering is the one that counts.
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bothends.agent.models.base import Case, Model
+from bothends.agent.models.base import Case
 from bothends.infra.errors import ReplayError
-from bothends.infra.prices import MachinePricing, TokenPricing
-from bothends.infra.system import bothends_version, describe_hardware
-
-if TYPE_CHECKING:
-    from langchain_core.callbacks import BaseCallbackHandler
 
 __all__ = [
+    "Message",
     "RecordedCall",
+    "RecordedChecker",
     "Recording",
     "RecordingHeader",
-    "RecordingWriter",
     "Role",
     "find_recording",
-    "make_header",
     "question_digest",
+    "read_header",
     "read_recording",
 ]
 
 Role = Literal["controller", "checker"]
 _BUNDLED = Path(__file__).parents[1] / "recordings"
-_SAME = ("model", "suite", "engine", "scale_factor", "recipe")
 
 
 class _Line(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RecordedChecker(_Line):
+    """The checker of a recorded run, where it was another model than the controller."""
+
+    model: str = Field(description="The model as it was named, without its server's address.")
+    label: str = Field(description="Its name in tables.")
+    price_as: str | None = Field(None, description="The provider:model that priced it.")
+    machine: str | None = Field(None, description="The machine whose hours priced it.")
+    usd_per_hour: float | None = Field(None, description="That machine's price.")
 
 
 class RecordingHeader(_Line):
@@ -63,7 +65,18 @@ class RecordingHeader(_Line):
     price_as: str | None = Field(None, description="The provider:model that priced it.")
     machine: str | None = Field(None, description="The machine whose hours priced it.")
     usd_per_hour: float | None = Field(None, description="That machine's price.")
+    checker: RecordedChecker | None = Field(
+        None, description="The checker, whose calls are among the lines; null: the model's own."
+    )
+    run: str | None = Field(None, description="Which run recorded it: it alone adds to the file.")
     note: str = Field("", description="Anything else that a reader should know.")
+
+
+class Message(_Line):
+    """A message as it was sent to a model."""
+
+    type: str = Field(description="Who said it: system, human, ai or tool.")
+    text: str = Field(description="What it says.")
 
 
 class RecordedCall(_Line):
@@ -75,13 +88,24 @@ class RecordedCall(_Line):
     index: int = Field(description="Which LLM call of the trial, from 0.")
     role: Role = Field(description="Which LLM was called.")
     prompt_sha256: str = Field(description="SHA-256 of the conversation that was sent.")
+    messages: tuple[Message, ...] | None = Field(
+        None,
+        description="What that conversation holds beyond the one before it of the same role; for a "
+        "checker all of it. Null in recordings that kept the digest alone.",
+    )
     text: str = Field("", description="The reply's text.")
+    refusal: str | None = Field(None, description="What the model said in refusing, if it did.")
     tool_calls: tuple[dict[str, Any], ...] = Field((), description="Its calls: name, args, id.")
     invalid_tool_calls: tuple[dict[str, Any], ...] = Field(
         (), description="Calls whose arguments were not JSON: name, args, id, error."
     )
     usage: dict[str, Any] | None = Field(
-        None, description="Tokens as LangChain's usage_metadata; null where none were reported."
+        None,
+        description="Tokens as LangChain's usage_metadata; null where none were reported, and so "
+        "is a count of output that was not.",
+    )
+    estimated: bool = Field(
+        False, description="Those tokens were counted with a tokenizer, not reported."
     )
     seconds: float = Field(description="Seconds from the request to the reply.")
     response_model: str | None = Field(None, description="The model that the reply names.")
@@ -89,67 +113,6 @@ class RecordedCall(_Line):
     error: str | None = Field(
         None, description="Why there was no reply; such an attempt has no tokens."
     )
-
-
-class RecordingWriter:
-    """Appends a run's LLM calls to a recording, one line each, on disk before the next.
-
-    Several trials may write at the same time. It is a context manager, which closes the file.
-
-    Args:
-        path: The file; it is made where it is missing, and continued where it is of the same
-            model, suite, engine, scale factor and recipe.
-        header: What is recorded.
-
-    Raises:
-        ReplayError: If the file is no recording, or one of something else.
-    """
-
-    def __init__(self, path: Path, header: RecordingHeader) -> None:
-        self._lock = threading.Lock()
-        begun = path.exists() and path.stat().st_size > 0
-        if begun:
-            found = _read_header(path)
-            other = [key for key in _SAME if getattr(found, key) != getattr(header, key)]
-            if other:
-                raise ReplayError(
-                    f"{path} is a recording of another run ({', '.join(other)} differ); "
-                    "record into another file"
-                )
-            _cut_unfinished_line(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("a", encoding="utf-8")
-        if not begun:
-            self.append(header)
-
-    def handler(self, case: Case) -> BaseCallbackHandler:
-        """Return a LangChain callback handler that records the LLM calls of one trial."""
-        from bothends.agent.models.recorder import TrialRecorder
-
-        return TrialRecorder(self, case)
-
-    def append(self, line: RecordingHeader | RecordedCall) -> None:
-        """Write one line to the file."""
-        with self._lock:
-            self._file.write(line.model_dump_json() + "\n")
-            self._file.flush()
-
-    def close(self) -> None:
-        """Close the file; idempotent."""
-        self._file.close()
-
-    def __enter__(self) -> Self:
-        """Return the writer itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Close the file."""
-        self.close()
 
 
 class Recording:
@@ -214,48 +177,6 @@ class Recording:
         return tuple(calls)
 
 
-def make_header(
-    model: Model,
-    *,
-    suite: str,
-    engine: str,
-    scale_factor: float | None,
-    recipe: str,
-    server: str = "",
-    note: str = "",
-) -> RecordingHeader:
-    """Return the header for recording a model here and now.
-
-    Args:
-        model: The model that is recorded.
-        suite: The suite's name.
-        engine: The engine's name.
-        scale_factor: The data's scale factor, where it has one.
-        recipe: The recipe's name.
-        server: What serves the model, in words; the model's description where empty.
-        note: Anything else that a reader should know.
-    """
-    priced = model.pricing
-    by_machine = priced if isinstance(priced, MachinePricing) else None
-    return RecordingHeader(
-        model=_without_address(model.spec),
-        label=model.label,
-        server=server or model.description.rstrip("."),
-        hardware=describe_hardware(),
-        date=datetime.now(UTC).date().isoformat(),
-        bothends_version=bothends_version(),
-        suite=suite,
-        engine=engine,
-        scale_factor=scale_factor,
-        recipe=recipe,
-        text_calls=model.text_calls,
-        price_as=f"{priced.provider}:{priced.model}" if isinstance(priced, TokenPricing) else None,
-        machine=by_machine.machine if by_machine else None,
-        usd_per_hour=by_machine.usd_per_hour if by_machine else None,
-        note=note,
-    )
-
-
 def find_recording(name: str) -> Path:
     """Return the file of a recording: a path, or the name of one that bothends brings along.
 
@@ -280,7 +201,7 @@ def read_recording(path: Path) -> Recording:
     Raises:
         ReplayError: If the file is missing, no recording, or damaged.
     """
-    header = _read_header(path)
+    header = read_header(path)
     lines = path.read_bytes().split(b"\n")[1:-1]
     calls = []
     for number, line in enumerate(lines, start=2):
@@ -298,17 +219,20 @@ def question_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _without_address(spec: str) -> str:
-    """Drop the option that says where a model is served: recordings are published."""
-    name, _, query = spec.partition("?")
-    kept = [option for option in query.split("&") if option and not option.startswith("base_url=")]
-    return "?".join([name, *(["&".join(kept)] if kept else [])])
+def read_header(path: Path) -> RecordingHeader:
+    """Read a recording's first line.
 
-
-def _read_header(path: Path) -> RecordingHeader:
+    Raises:
+        ReplayError: If the file is missing, cannot be read, or is no recording.
+    """
     try:
         with path.open("rb") as file:
             return RecordingHeader.model_validate_json(file.readline())
+    except IsADirectoryError:
+        inside = ", ".join(str(each) for each in sorted(path.glob("*.jsonl")))
+        raise ReplayError(
+            f"{path} is a directory: name one of the recordings in it: {inside or 'there are none'}"
+        ) from None
     except FileNotFoundError:
         raise ReplayError(f"there is no recording {path}; check the path") from None
     except OSError as error:
@@ -317,12 +241,3 @@ def _read_header(path: Path) -> RecordingHeader:
         raise ReplayError(
             f"{path} is no recording: its first line is not the header that bothends writes"
         ) from None
-
-
-def _cut_unfinished_line(path: Path) -> None:
-    """Drop what follows the last line break: the line that a killed process was writing."""
-    content = path.read_bytes()
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        with path.open("r+b") as file:
-            file.truncate(whole)

@@ -36,7 +36,13 @@ class ModelOptions(BaseModel):
     top_p: float | None = Field(None, gt=0, le=1, description="Nucleus sampling's mass.")
     max_tokens: int | None = Field(None, gt=0, description="Tokens of one reply at most.")
     seed: int | None = Field(None, description="Seed of sampling, or of a script's draws.")
+    reasoning_effort: str | None = Field(
+        None, min_length=1, description="How much it thinks, by its provider's levels."
+    )
     timeout_s: float | None = Field(None, gt=0, description="Seconds that one call may take.")
+    strict: bool | None = Field(
+        None, description="on or off: end where a recorded conversation is another one now."
+    )
     p: float | None = Field(None, ge=0, le=1, description="How often scripted:flaky is right.")
 
     @field_validator("base_url")

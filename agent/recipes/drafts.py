@@ -11,17 +11,16 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import BaseTool
 
 from bothends.agent.attempt import Attempt, Ending, Play, ending_of, no_query
 from bothends.agent.extract import extract_sql
 from bothends.agent.linking import LinkReport, link_tables_tool, linking_arguments
-from bothends.agent.meter import ROLE
 from bothends.agent.prompts import single_prompt
 from bothends.agent.record import ToolCall
-from bothends.agent.retry import call_with_retry
+from bothends.agent.replies import ask_llm, is_cut
 from bothends.engines import Outcome
 from bothends.tools import ToolReport, get_schema_tool, run_query_tool
 
@@ -33,13 +32,13 @@ class Draft:
     """A reply, and what became of the SQL in it.
 
     Attributes:
-        reply: The reply's text.
+        reply: The reply.
         sql: The SQL in it, or None where there is none.
         outcome: What became of it, or None where there is none.
         observation: What `run_query` said of it.
     """
 
-    reply: str
+    reply: AIMessage
     sql: str | None = None
     outcome: Outcome | None = None
     observation: str = ""
@@ -89,15 +88,16 @@ class Drafter:
             ProviderError: If the provider fails.
         """
         attempt = self._attempt
-        reply = call_with_retry(
-            lambda: self._chat.invoke(
-                list(messages), RunnableConfig(metadata={ROLE: "controller"})
-            ),
-            attempt.retry,
-            on_wait=lambda seconds, _: attempt.meter.waited(seconds),
+        reply = ask_llm(
+            self._chat,
+            messages,
+            role="controller",
+            retry=attempt.retry,
+            waited=attempt.meter.waited,
         )
-        draft = Draft(reply.text)
-        sql = extract_sql(reply.text, attempt.engine.dialect)
+        draft = Draft(reply)
+        # A query that was cut short may still be one, and another than was meant.
+        sql = None if is_cut(reply) else extract_sql(reply.text, attempt.engine.dialect)
         if sql is not None:
             attempt.meter.called(
                 [ToolCall(name=self._run_query.name, arguments={"sql": sql})], from_text=0
@@ -105,7 +105,7 @@ class Drafter:
             message = self._call(self._run_query, {"sql": sql})
             report = message.artifact
             assert isinstance(report, ToolReport)  # noqa: S101 - what that tool returns
-            draft = Draft(reply.text, sql, report.outcome, message.text)
+            draft = Draft(reply, sql, report.outcome, message.text)
         attempt.meter.turn += 1
         return draft
 

@@ -15,18 +15,18 @@ from langchain_core.messages import (
     ToolMessage,
 )
 from langchain_core.messages import ToolCall as LangChainToolCall
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.runtime import Runtime
+from pydantic import ValidationError
 
 from bothends.agent.attempt import Attempt, Ending, Play, ending_of, no_query
 from bothends.agent.extract import extract_sql
-from bothends.agent.meter import ROLE
 from bothends.agent.prompts import checker_prompt, controller_prompt, question_prompt
 from bothends.agent.record import ToolCall
-from bothends.agent.retry import call_with_retry
+from bothends.agent.replies import ask_llm, is_cut
 from bothends.agent.textcalls import calls_from_text
 from bothends.infra.errors import ProviderError, ReplayError
 from bothends.tools import (
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["prepare"]
 
 _SHOWN_ERROR_CHARACTERS = 1000
+_SHOWN_ARGUMENT_CHARACTERS = 200
 
 
 class _State(TypedDict):
@@ -92,7 +93,9 @@ def _play(graph: _Graph, attempt: Attempt) -> Ending:
         return ending_of(attempt.outcome)
     if attempt.meter.turn >= recipe.max_turns:
         return Ending("gave_up", f"no query was run within {recipe.max_turns} turns")
-    return no_query(state["messages"][-1].text)
+    final = state["messages"][-1]
+    assert isinstance(final, AIMessage)  # noqa: S101 - the controller's, which called no tool
+    return no_query(final)
 
 
 def _make_tools(attempt: Attempt, checker_chat: BaseChatModel) -> list[BaseTool]:
@@ -115,11 +118,15 @@ def _rewriter(attempt: Attempt, chat: BaseChatModel) -> Callable[[str], str]:
 
     def rewrite(sql: str) -> str:
         prompt = checker_prompt(attempt.engine.title, sql)
-        reply = call_with_retry(
-            lambda: chat.invoke([HumanMessage(prompt)], RunnableConfig(metadata={ROLE: "checker"})),
-            attempt.retry,
-            on_wait=lambda seconds, _: attempt.meter.waited(seconds),
+        reply = ask_llm(
+            chat,
+            [HumanMessage(prompt)],
+            role="checker",
+            retry=attempt.retry,
+            waited=attempt.meter.waited,
         )
+        if is_cut(reply) or not reply.text.strip():
+            return sql  # half a correction is none
         return extract_sql(reply.text, attempt.engine.dialect) or reply.text
 
     return rewrite
@@ -139,11 +146,12 @@ def _controller(state: _State, runtime: Runtime[_Run]) -> dict[str, Any]:
     """Ask the controller for its next move."""
     run = runtime.context
     attempt = run.attempt
-    config = RunnableConfig(metadata={ROLE: "controller"})
-    reply = call_with_retry(
-        lambda: run.controller.invoke(state["messages"], config),
-        attempt.retry,
-        on_wait=lambda seconds, _: attempt.meter.waited(seconds),
+    reply = ask_llm(
+        run.controller,
+        state["messages"],
+        role="controller",
+        retry=attempt.retry,
+        waited=attempt.meter.waited,
     )
     reply, from_text = _with_all_calls(reply, run)
     attempt.meter.called(
@@ -163,7 +171,8 @@ def _with_all_calls(reply: AIMessage, run: _Run) -> tuple[AIMessage, int]:
     if attempt.model.text_calls:
         calls = calls_from_text(reply.text, run.tools)
     from_text = len(calls)
-    if not calls and attempt.recipe.run_answer_sql:
+    # A query that was cut short may still be one, and another than was meant.
+    if not calls and attempt.recipe.run_answer_sql and not is_cut(reply):
         sql = extract_sql(reply.text, attempt.engine.dialect)
         calls = (ToolCall(name="run_query", arguments={"sql": sql}),) if sql else ()
     if not calls:
@@ -189,10 +198,10 @@ def _tools(state: _State, runtime: Runtime[_Run]) -> dict[str, Any]:
     attempt = run.attempt
     reply = state["messages"][-1]
     assert isinstance(reply, AIMessage)  # noqa: S101 - the edges lead here from the controller only
-    answers: list[AnyMessage] = [
-        _refuse(attempt, call["name"] or "", {}, call["id"], "the arguments are not valid JSON")
-        for call in reply.invalid_tool_calls
-    ]
+    answers: list[AnyMessage] = []
+    if reply.invalid_tool_calls:
+        mended, answers = _refuse_invalid(attempt, reply)
+        answers.insert(0, mended)
     for position, call in enumerate(reply.tool_calls):
         tool = run.tools.get(call["name"])
         if tool is None:
@@ -211,11 +220,38 @@ def _tools(state: _State, runtime: Runtime[_Run]) -> dict[str, Any]:
     return {"messages": answers}
 
 
+def _refuse_invalid(attempt: Attempt, reply: AIMessage) -> tuple[AIMessage, list[AnyMessage]]:
+    """Answer the calls whose arguments are not JSON.
+
+    Returns:
+        The reply with empty arguments in these calls, since many servers refuse a conversation
+        that holds others, and the answers.
+    """
+    cut = "; the reply ended at its token limit: write a shorter one" if is_cut(reply) else ""
+    made: list[LangChainToolCall] = []
+    answers: list[AnyMessage] = []
+    for i, call in enumerate(reply.invalid_tool_calls):
+        name, written = call["name"] or "", call["args"] or ""
+        call_id = call["id"] or f"invalid_{attempt.meter.turn}_{i}"
+        made.append(LangChainToolCall(name=name, args={}, id=call_id, type="tool_call"))
+        shown = written[:_SHOWN_ARGUMENT_CHARACTERS]
+        problem = f"the arguments are not valid JSON{cut}: {shown}"
+        answers.append(_refuse(attempt, name, {}, call_id, problem))
+    update = {"tool_calls": [*made, *reply.tool_calls], "invalid_tool_calls": []}
+    return reply.model_copy(update=update), answers
+
+
 def _call(tool: BaseTool, call: LangChainToolCall) -> ToolMessage:
     try:
         message = tool.invoke({**call, "type": "tool_call"})  # callbacks come by context
     except (ProviderError, ReplayError):
         raise  # the checker's model failed, which is no fault of the query
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()
+        )
+        text = f"error: the arguments do not fit {tool.name}: {problems}"[:_SHOWN_ERROR_CHARACTERS]
+        return ToolMessage(text, tool_call_id=call["id"], name=tool.name, status="error")
     except Exception as error:  # a tool's error is an observation, not a crash
         text = f"error: {type(error).__name__}: {error}"[:_SHOWN_ERROR_CHARACTERS]
         return ToolMessage(text, tool_call_id=call["id"], name=tool.name, status="error")

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage
 
 from bothends.agent.agent import Agent
 from bothends.agent.models.base import Case, Model
-from bothends.agent.models.recording import RecordingWriter, make_header
+from bothends.agent.models.recording_writer import RecordingWriter, make_header
 from bothends.agent.models.registry import load_model
 from bothends.agent.recipe import Recipe, RecipeName
 from bothends.agent.recipes.consistency import elected

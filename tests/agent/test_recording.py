@@ -17,11 +17,10 @@ from bothends.agent.models.base import Case, Model
 from bothends.agent.models.recording import (
     RecordedCall,
     RecordingHeader,
-    RecordingWriter,
-    make_header,
     question_digest,
     read_recording,
 )
+from bothends.agent.models.recording_writer import RecordingWriter, make_header
 from bothends.agent.models.registry import load_model
 from bothends.agent.recipe import Recipe
 from bothends.agent.record import AgentRun
@@ -54,6 +53,7 @@ def header(**changes: Any) -> RecordingHeader:
         "scale_factor": None,
         "recipe": "react",
         "text_calls": True,
+        "run": "a run of the tests",
     }
     return RecordingHeader(**{**fields, **changes})
 
@@ -133,7 +133,7 @@ def test_a_failed_attempt_leaves_no_line(
     shop: Engine, telling: Telling, call: Call, case: Case, tmp_path: Path
 ) -> None:
     path = tmp_path / "run.jsonl"
-    live = telling([ValueError("broken"), call(("run_query", {"sql": COUNT}))])
+    live = telling([RuntimeError("broken"), call(("run_query", {"sql": COUNT}))])
     with RecordingWriter(path, header()) as writer:
         run = Agent(shop, live).run(case, callbacks=[writer.handler(case)])
         assert run.status == "provider_error"
@@ -237,7 +237,9 @@ def test_not_a_recording(
 
 
 def test_a_directory_is_no_recording(prices: PriceBook, tmp_path: Path) -> None:
-    with pytest.raises(ReplayError, match="cannot be read"):
+    with pytest.raises(
+        ReplayError, match="is a directory: name one of the recordings in it: there are none"
+    ):
         load_model(f"replay:{tmp_path}", prices=prices)
 
 

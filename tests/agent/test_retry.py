@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from types import SimpleNamespace
@@ -66,11 +67,15 @@ def ignore(_seconds: float, _error: BaseException) -> None:
     "error",
     [
         *(StatusError(status) for status in (408, 409, 429, 500, 502, 503, 504, 529)),
+        StatusError(429, "rate limit of requests with a long context window"),
         CodeError(429),
         CodeError(503),
         ReadTimeout("read timed out"),
         ConnectionRefusedError("refused"),
         TimeoutError("timed out"),
+        json.JSONDecodeError("Expecting value", "<html>", 0),
+        KeyError("choices"),
+        IndexError("list index out of range"),
     ],
     ids=str,
 )
@@ -85,7 +90,8 @@ def test_what_may_pass_is_tried_again(error: Exception) -> None:
     [
         *(StatusError(status) for status in (400, 401, 403, 404, 422)),
         CodeError(400),
-        ValueError("nonsense"),
+        RuntimeError("nonsense"),
+        StatusError(500, "the request exceeds the available context size"),
         StatusError(429, "Error code: 429 - insufficient_quota"),
     ],
     ids=str,
@@ -185,5 +191,5 @@ def test_keys_are_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_unknown_fault_is_named() -> None:
-    with pytest.raises(ProviderError, match=r"its client failed \(ValueError: nonsense\)"):
-        call_with_retry(Calls(ValueError("nonsense")), QUICK, ignore)
+    with pytest.raises(ProviderError, match=r"its client failed \(RuntimeError: nonsense\)"):
+        call_with_retry(Calls(RuntimeError("nonsense")), QUICK, ignore)

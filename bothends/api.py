@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from bothends.agent.recipe import CheckMode, Recipe
 from bothends.engines.base import Limits
 from bothends.eval.experiment import Billing, Experiment, Regimen
+from bothends.infra.errors import UsageError
+from bothends.results import Run, load_run, write_reports
 
 if TYPE_CHECKING:
     from bothends.eval.ask import Answer
-    from bothends.eval.metrics import Summary
-    from bothends.eval.record import Trial
-    from bothends.eval.report.source import ReportInput
 
 __all__ = [
     "Run",
@@ -28,25 +27,7 @@ __all__ = [
     "write_reports",
 ]
 
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A finished run.
-
-    Attributes:
-        directory: The run directory, with `trials.jsonl`, `manifest.json` and the reports.
-        trials: Every trial.
-        summaries: The metrics of each model, by its label, in the order they were named.
-    """
-
-    directory: Path
-    trials: tuple[Trial, ...]
-    summaries: dict[str, Summary]
-
-    @property
-    def report(self) -> Path:
-        """The HTML report."""
-        return self.directory / "report.html"
+_BESIDE_EXPERIMENT: Final = ("experiment", "out", "record", "fork")
 
 
 def ask(
@@ -130,8 +111,9 @@ def ask(
 
 
 def run(
+    experiment: Experiment | Path | str | None = None,
     *,
-    models: Sequence[str],
+    models: Sequence[str] = (),
     suite: str = "tpch",
     engine: str = "spark",
     scale_factor: float | None = None,
@@ -162,10 +144,13 @@ def run(
     billing: Billing = "busy",
     prices: Path | str | None = None,
     record: Path | str | None = None,
+    fork: bool = False,
 ) -> Run:
     """Run a suite against models, or what of it has not been run yet, and report.
 
     Args:
+        experiment: All settings at once: an experiment, or the path of its YAML file. Beside it
+            only `out`, `record` and `fork` may be given.
         models: The controllers, each `provider:model?option=value`.
         suite: The suite: `tpch`, `bird`, `spider`, or a YAML or JSONL file of questions.
         engine: The engine.
@@ -197,6 +182,8 @@ def run(
         billing: `busy` or `wall`.
         prices: YAML file of prices that override the bundled ones.
         record: A file in which the model's replies are recorded, for `replay:`.
+        fork: Whether to go on in a new run directory, with the trials that still hold, where the
+            run directory holds another run.
 
     Returns:
         The trials with their metrics; `report.html` and CSV files are in its directory.
@@ -205,8 +192,11 @@ def run(
         BothendsError: If something does not exist, does not fit or cannot be reached. What was
             measured before is kept, and the same call goes on from there.
     """
-    from bothends.eval.runner import run_experiment
-
+    if experiment is not None:
+        _refuse_settings(locals(), run)
+        return _run(experiment, out, record, fork=fork)
+    if not models:
+        raise UsageError("say what is to be run: an experiment, its file, or models")
     experiment = Experiment(
         suite=suite,
         question_ids=_tuple(question_ids),
@@ -239,9 +229,7 @@ def run(
         billing=billing,
         prices=Path(prices) if prices else None,
     )
-    directory = Path(out) if out else default_directory(experiment)
-    run_experiment(experiment, directory, record=Path(record) if record else None)
-    return load_run(directory)
+    return _run(experiment, out, record, fork=fork)
 
 
 def score(
@@ -331,55 +319,56 @@ def score(
     return load_run(directory)
 
 
-def load_run(out: Path) -> Run:
-    """Read a run directory, finished or not, and write its reports anew.
+def default_directory(experiment: Experiment, file: Path | str | None = None) -> Path:
+    """Return a directory below `runs/` that the same experiment always gets.
 
     Args:
-        out: The run directory.
-
-    Raises:
-        RecordError: If it is none, or cannot be read.
+        experiment: The experiment.
+        file: The file that it was read from. The directory has its name, whatever it holds, so
+            that a change in it is noticed and not silently measured all anew.
     """
-    from bothends.eval.report.load import load_report
-
-    return write_reports(load_report(out), out)
-
-
-def write_reports(source: ReportInput, out: Path) -> Run:
-    """Write the reports of a run that was read.
-
-    Args:
-        source: The run.
-        out: Its directory.
-
-    Raises:
-        RecordError: If they cannot be written.
-    """
-    from bothends.eval.metrics import summarise
-    from bothends.eval.report import write_csv, write_html
-
-    write_html(source, out / "report.html")
-    write_csv(source, out / "tables")
-    return Run(
-        directory=out,
-        trials=tuple(source.trials),
-        summaries={
-            model.label: summarise(
-                [trial for trial in source.trials if trial.key.model == model.spec]
-            )
-            for model in source.models
-        },
-    )
-
-
-def default_directory(experiment: Experiment) -> Path:
-    """Return a directory below `runs/` that the same experiment always gets."""
+    if file is not None:
+        return Path("runs") / Path(file).stem
     # By what differs from the default, so that a new field changes no name.
     measured = experiment.model_dump_json(exclude=set(experiment.CONDUCT), exclude_defaults=True)
     digest = hashlib.sha256(measured.encode()).hexdigest()[:6]
     engine = experiment.engine.partition("://")[0]
     scale = "" if experiment.scale_factor is None else f"-sf{experiment.scale_factor:g}"
     return Path("runs") / f"{Path(experiment.suite).stem}-{engine}{scale}-{digest}"
+
+
+def _run(
+    experiment: Experiment | Path | str,
+    out: Path | str | None,
+    record: Path | str | None,
+    *,
+    fork: bool,
+) -> Run:
+    from bothends.eval.experiment_file import read_experiment
+    from bothends.eval.fork import find_fork
+    from bothends.eval.runner import run_experiment
+
+    file = None if isinstance(experiment, Experiment) else experiment
+    resolved = experiment if isinstance(experiment, Experiment) else read_experiment(experiment)
+    usual, named = default_directory(resolved, file), Path(out) if out else None
+    directory, family = find_fork(resolved, usual, named) if fork else (named or usual, ())
+    run_experiment(resolved, directory, record=Path(record) if record else None, fork_from=family)
+    return load_run(directory)
+
+
+def _refuse_settings(values: Mapping[str, Any], function: Callable[..., Any]) -> None:
+    """Refuse arguments beside an experiment that are not their defaults."""
+    parameters = inspect.signature(function).parameters
+    beside = [
+        name
+        for name, value in values.items()
+        if name not in _BESIDE_EXPERIMENT and value != parameters[name].default
+    ]
+    if beside:
+        raise UsageError(
+            f"an experiment says itself what is run: leave {', '.join(beside)} out, or change it "
+            "in the file, or with model_copy"
+        )
 
 
 def _tuple(values: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -35,8 +35,8 @@ from bothends.options import (
     Suite,
     Timeout,
     listed,
-    validated,
 )
+from bothends.resolve import resolved
 from bothends.score_command import score
 
 if TYPE_CHECKING:
@@ -78,10 +78,29 @@ def _bothends(
 
 
 @app.command()
+def init(
+    file: Annotated[Path, typer.Argument(help="The file to write.")] = Path("experiment.yaml"),
+) -> None:
+    """Write an experiment's file, every field with what it means, to be run as it is."""
+    from bothends.eval.experiment_template import write_template
+
+    write_template(file)
+    typer.echo(f"Wrote {file}. Run it with: bothends run {file}")
+
+
+@app.command()
 def run(
+    context: typer.Context,
+    experiment: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="An experiment's YAML file; options go before what it says."
+        ),
+    ] = None,
     model: Annotated[
-        list[str], typer.Option(help="provider:model, replay:FILE or scripted:NAME; repeatable.")
-    ],
+        list[str] | None,
+        typer.Option(help="provider:model, replay:FILE or scripted:NAME; repeatable."),
+    ] = None,
     suite: Suite = "tpch",
     engine: Engine = "spark",
     scale_factor: ScaleFactor = None,
@@ -95,6 +114,14 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Run directory. Default: runs/, named by what is run.")
     ] = None,
+    fork: Annotated[
+        bool,
+        typer.Option(
+            "--fork",
+            help="Where the run directory holds another run: go on in a new one beside it, with "
+            "those of its trials that still hold.",
+        ),
+    ] = False,
     checker: Checker = None,
     base_url: BaseUrl = None,
     check: CheckOption = Check.llm,
@@ -134,10 +161,12 @@ def run(
     Exits with 3 where the budget ended it.
     """
     from bothends.agent.recipe import Recipe
-    from bothends.eval.experiment import Experiment, Regimen
+    from bothends.eval.experiment import Regimen
 
-    experiment = validated(
-        lambda: Experiment(
+    _run(
+        resolved(
+            context,
+            experiment,
             suite=suite,
             question_ids=listed("question", question),
             databases=listed("database", database),
@@ -147,7 +176,7 @@ def run(
             engine=engine,
             scale_factor=scale_factor,
             data=data,
-            models=tuple(model),
+            models=tuple(model or ()),
             checker=checker,
             base_url=base_url,
             recipe=Recipe(
@@ -168,9 +197,14 @@ def run(
             machine=machine,
             billing=billing.value,
             prices=prices,
-        )
+        ),
+        out,
+        record,
+        served_by,
+        file=experiment,
+        fork=fork,
+        ask=not yes,
     )
-    _run(experiment, out, record, served_by, ask=not yes)
 
 
 @app.command()
@@ -265,20 +299,29 @@ def _run(
     record: Path | None = None,
     served_by: str = "",
     *,
+    file: Path | None = None,
+    fork: bool = False,
     ask: bool = False,
 ) -> None:
     from rich.console import Console
 
     from bothends.api import default_directory
+    from bothends.eval.fork import find_fork
     from bothends.eval.metrics import counted
     from bothends.eval.runner import run_experiment
     from bothends.progress import RunProgress
 
-    directory = out or default_directory(experiment)
+    usual = default_directory(experiment, file)
+    directory, family = find_fork(experiment, usual, out) if fork else (out or usual, ())
     try:
         with RunProgress(Console(stderr=True), ask=ask) as progress:
             run_experiment(
-                experiment, directory, record=record, served_by=served_by, watcher=progress
+                experiment,
+                directory,
+                record=record,
+                served_by=served_by,
+                fork_from=family,
+                watcher=progress,
             )
     except KeyboardInterrupt:
         kept = (directory / "trials.jsonl").exists()

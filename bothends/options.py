@@ -34,6 +34,7 @@ __all__ = [
     "Suite",
     "Timeout",
     "listed",
+    "option_of",
     "validated",
 ]
 
@@ -134,6 +135,11 @@ _OPTIONS = {
 }
 
 
+def option_of(field: str) -> str:
+    """Return the name of the option that fills a setting, without its dashes in front."""
+    return _OPTIONS.get(field, field.replace("_", "-"))
+
+
 def validated(make: Callable[[], Any]) -> Any:
     """Make a pydantic model of arguments; what is wrong with them is one sentence."""
     from pydantic import ValidationError
@@ -144,6 +150,5 @@ def validated(make: Callable[[], Any]) -> Any:
         return make()
     except ValidationError as error:
         first = error.errors()[0]
-        name = str(first["loc"][0])
-        option = _OPTIONS.get(name, name.replace("_", "-"))
+        option = option_of(str(first["loc"][0]))
         raise UsageError(f"--{option}: {first['msg']}") from None

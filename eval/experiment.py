@@ -38,15 +38,36 @@ class Experiment(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     CONDUCT: ClassVar[frozenset[str]] = frozenset(
-        {"data", "concurrency", "budget_usd", "budget_tokens"}
+        {"data", "concurrency", "budget_usd", "budget_tokens", "transcripts"}
     )
     """What bears on how a run is carried out and not on what it measures: it may change on the way.
     """
 
+    SCORING: ClassVar[frozenset[str]] = frozenset(
+        {"task", "digests", "priced_as", "gold_timeout_s", "workers"}
+    )
+    """What scoring predictions needs and an agent's run does not: no part of an experiment's file.
+    """
+
+    SELECTION: ClassVar[frozenset[str]] = frozenset(
+        {
+            "question_ids",
+            "databases",
+            "difficulties",
+            "sample",
+            "sample_seed",
+            "models",
+            "replicas",
+        }
+    )
+    """What says which trials there are, and bears on none of them."""
+
     task: Literal["run", "score"] = Field(
         "run", description="run: agents answer; score: predictions made elsewhere are judged."
     )
-    suite: str = Field(description="The suite's name.")
+    suite: str = Field(
+        examples=["tpch"], description="The suite's name: tpch, bird, spider, or a file's path."
+    )
     question_ids: tuple[str, ...] | None = Field(
         None, description="The questions to ask; null for all of the suite."
     )
@@ -60,13 +81,14 @@ class Experiment(BaseModel):
         None, ge=1, description="How many of the questions that remain are drawn; null for all."
     )
     sample_seed: int = Field(0, description="The seed of that draw.")
-    engine: str = Field(description="The engine: a name or a URL.")
+    engine: str = Field(examples=["sqlite"], description="The engine: a name or a URL.")
     scale_factor: float | None = Field(
         None, gt=0, description="The data's scale factor; null where the suite has none."
     )
     data: Path = Field(Path("data"), description="The directory that holds the data.")
     models: tuple[str, ...] = Field(
         min_length=1,
+        examples=[["scripted:perfect"]],
         description="The controllers, each `provider:model?option=value`, or the predictions.",
     )
     digests: tuple[str, ...] = Field((), description="SHA-256 of each file of predictions.")
@@ -111,6 +133,15 @@ class Experiment(BaseModel):
         description="busy: the seconds the engine worked; wall: from the question to the answer.",
     )
     prices: Path | None = Field(None, description="YAML file of prices that override the bundled.")
+    transcripts: bool = Field(
+        True, description="Whether the conversations are kept, compressed; if not, only the SQL is."
+    )
+    redact: str | None = Field(
+        None,
+        pattern=r"^[^:\s]+:[^:\s]+$",
+        description="A Python function, `module:function`, that is given each result cell's column "
+        "and value before a model sees it or it is kept, and returns what takes its place.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -121,6 +152,13 @@ class Experiment(BaseModel):
             if isinstance(suite, str) and _scaled(suite):
                 return {**values, "scale_factor": SMALLEST_SCALE}
         return values
+
+    @model_validator(mode="after")
+    def _timed(self) -> Experiment:
+        """An agent's query is always timed: T_gold and T_gen are part of what is measured."""
+        if self.task == "run" and not self.regimen.repeats:
+            raise ValueError("regimen.repeats must be 1 or more")
+        return self
 
     def measured(self) -> dict[str, Any]:
         """Return what decides what is measured, by field; two runs with the same are the same."""

@@ -18,6 +18,7 @@ from bothends.eval.budget import Budget, Forecast
 from bothends.eval.cost import describe_pricing
 from bothends.eval.crew import work_through
 from bothends.eval.experiment import Experiment
+from bothends.eval.fork import start_fork
 from bothends.eval.grounds import Grounds, fingerprint_digest, question_terms
 from bothends.eval.record import Trial, TrialKey
 from bothends.eval.store import Manifest, ModelTerms, RunDirectory
@@ -91,6 +92,7 @@ def run_experiment(
     *,
     record: Path | None = None,
     served_by: str = "",
+    fork_from: Sequence[Path] = (),
     watcher: Watcher | None = None,
 ) -> RunDirectory:
     """Run what of an experiment has not been run yet.
@@ -103,6 +105,7 @@ def run_experiment(
         out: The run directory; made where it does not exist.
         record: A file in which the model's replies are recorded, to be replayed later.
         served_by: What serves that model, in words, for the recording.
+        fork_from: Run directories whose trials a new one may begin with, where they still hold.
         watcher: Who is told how it goes.
 
     Returns:
@@ -164,6 +167,7 @@ def run_experiment(
         )
         planned = _plan(experiment, engine, questions, models)
         with directory.alone():
+            start_fork(directory, manifest, fork_from, {trial.key for trial in planned})
             directory.start(manifest)
             done = directory.trials()
             watcher.begin(manifest, done, len(planned))

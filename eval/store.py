@@ -7,7 +7,7 @@ import fcntl
 import json
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from bothends.eval.experiment import Experiment
 from bothends.eval.record import Gold, Trial
 from bothends.infra.errors import RecordError
 
-__all__ = ["Manifest", "ModelTerms", "QuestionTerms", "RunDirectory"]
+__all__ = ["ForkOrigin", "Manifest", "ModelTerms", "QuestionTerms", "RunDirectory"]
 
 _RecordT = TypeVar("_RecordT", bound=BaseModel)
 
@@ -49,6 +49,13 @@ class QuestionTerms(_Terms):
     evidence: str = Field("", description="What the agent was told besides the question.")
 
 
+class ForkOrigin(_Terms):
+    """Where a run began that another one's changed experiment led to."""
+
+    run: str = Field(description="The name of the run whose trials were taken over.")
+    trials: int = Field(description="How many: those that this run would have measured alike.")
+
+
 class Manifest(_Terms):
     """What a run was: its resolved configuration and everything that bears on its figures."""
 
@@ -73,6 +80,9 @@ class Manifest(_Terms):
     prices: dict[str, Any] = Field(description="The price snapshot.")
     versions: dict[str, str] = Field(description="Versions of the packages that bear on results.")
     hardware: str = Field(description="The machine that ran the harness.")
+    forked_from: ForkOrigin | None = Field(
+        None, description="The run that this one was forked from; null for most."
+    )
 
 
 class RunDirectory:
@@ -104,11 +114,15 @@ class RunDirectory:
             raise RecordError(f"{file} cannot be read: {_first_line(error)}") from None
 
     def holds(self, experiment: Experiment, trials: int) -> bool:
-        """Return whether this experiment is in it, with all of its trials."""
+        """Return whether this experiment is in it, with all of its trials.
+
+        Raises:
+            RecordError: If it holds another run; the message says what differs.
+        """
         if not (self.path / "manifest.json").exists():
             return False
-        same = self.manifest.experiment.measured() == experiment.measured()
-        return same and len(self.trials()) == trials
+        self._refuse(_changes(self.manifest.experiment, experiment), experiment.task)
+        return len(self.trials()) == trials
 
     def start(self, manifest: Manifest) -> None:
         """Write the manifest, or check that the one that is there is of the same run.
@@ -210,19 +224,41 @@ class RunDirectory:
         return tuple(_read(self.path / "gold.jsonl", Gold))
 
     def _check_same(self, old: Manifest, new: Manifest) -> None:
-        before, after = old.experiment.measured(), new.experiment.measured()
-        changed = [
-            f"{key} was {json.dumps(before[key])} and is {json.dumps(after[key])}"
-            for key in after
-            if before[key] != after[key]
-        ]
+        changed = _changes(old.experiment, new.experiment)
         if old.fingerprint != new.fingerprint:
             changed.append("the engine, its version or its data are not the same")
-        if changed:
-            raise RecordError(
-                f"{self.path} holds another run: {'; '.join(changed)}. "
-                "Give another directory with --out, or remove this one."
-            )
+        self._refuse(changed, new.experiment.task)
+
+    def _refuse(self, changed: Sequence[str], task: str) -> None:
+        if not changed:
+            return
+        fork = (
+            "Go on in a new one with --fork, which takes over the trials that still hold, give"
+            if task == "run"
+            else "Give"
+        )
+        raise RecordError(
+            f"{self.path} holds another run: {'; '.join(changed)}. "
+            f"{fork} another directory with --out, or remove this one."
+        )
+
+
+def _changes(old: Experiment, new: Experiment) -> list[str]:
+    """Return what differs of what is measured, a field each, nested ones by their dotted path."""
+    before, after = (dict(_flat(each.measured())) for each in (old, new))
+    return [
+        f"{path} was {json.dumps(before.get(path))} and is {json.dumps(after.get(path))}"
+        for path in dict.fromkeys([*after, *before])
+        if before.get(path) != after.get(path)
+    ]
+
+
+def _flat(values: Mapping[str, Any], outer: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{outer}{name}.")
+        else:
+            yield f"{outer}{name}", value
 
 
 def _read(file: Path, kind: type[_RecordT]) -> Iterator[_RecordT]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -265,7 +266,7 @@ def ask(
             prices_file=prices,
             phase=status.update,
         )
-    print_answer(answer, console, rows=rows)
+    print_answer(answer.without_secrets(), console, rows=rows)
     if answer.status != "ok":
         raise typer.Exit(1)
 
@@ -346,12 +347,16 @@ def _show(directory: Path) -> Run:
 def main() -> None:
     """Run the command line; a user's mistake is one sentence and a non-zero exit."""
     from bothends.infra.errors import BothendsError, UsageError
+    from bothends.infra.redact import redact
 
     try:
         app()
     except BothendsError as error:
-        sys.stderr.write(f"bothends: {error}\n")
+        sys.stderr.write(f"bothends: {redact(str(error))}\n")
         raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
+    except Exception:  # a fault of ours: whole, for a report of it, but for the secrets
+        sys.stderr.write(redact(traceback.format_exc()))
+        raise SystemExit(1) from None
     except KeyboardInterrupt:
         sys.stderr.write("\nbothends: stopped\n")
         raise SystemExit(130) from None

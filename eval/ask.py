@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from bothends.infra.dataset import Dataset
 from bothends.infra.errors import UnjudgedError, UsageError
 from bothends.infra.parquet import parquet_dataset
 from bothends.infra.prices import PriceBook
+from bothends.infra.redact import Secrets
 
 __all__ = ["Answer", "answer_question"]
 
@@ -67,6 +68,12 @@ class Answer:
     usage: Usage | None
     cost: Cost
     steps: tuple[Step, ...]
+
+    def without_secrets(self) -> Answer:
+        """Return it as it may be shown: with no secret of the environment in it."""
+        secrets = Secrets.of_environment()
+        shown = ("question", "sql", "error", "columns", "rows", "unjudged")
+        return replace(self, **{name: secrets.clean(getattr(self, name)) for name in shown})
 
 
 def answer_question(

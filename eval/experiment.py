@@ -5,7 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
 from bothends.agent.recipe import Recipe
 from bothends.engines.registry import without_password
@@ -13,6 +20,7 @@ from bothends.eval.suites.base import Question, Suite
 from bothends.eval.suites.registry import SMALLEST_SCALE, is_scaled, load_suite
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import UsageError
+from bothends.infra.redact import safe_address
 
 __all__ = ["Billing", "Experiment", "Regimen"]
 
@@ -152,6 +160,11 @@ class Experiment(BaseModel):
             if isinstance(suite, str) and _scaled(suite):
                 return {**values, "scale_factor": SMALLEST_SCALE}
         return values
+
+    @field_validator("base_url")
+    @classmethod
+    def _no_secret(cls, address: str | None) -> str | None:
+        return address and safe_address(address)
 
     @model_validator(mode="after")
     def _timed(self) -> Experiment:

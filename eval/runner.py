@@ -284,7 +284,7 @@ class _Work:
             ) from error
         if self._interrupted:
             return None
-        self._directory.append(trial)
+        trial = self._directory.append(trial)
         with self._telling:
             self._watcher.trial(trial)
         return trial

@@ -17,6 +17,7 @@ from bothends.agent.record import ModelKind
 from bothends.eval.experiment import Experiment
 from bothends.eval.record import Gold, Trial
 from bothends.infra.errors import RecordError
+from bothends.infra.redact import Secrets
 
 __all__ = ["ForkOrigin", "Manifest", "ModelTerms", "QuestionTerms", "RunDirectory"]
 
@@ -88,6 +89,9 @@ class Manifest(_Terms):
 class RunDirectory:
     """A run on disk: `manifest.json`, `trials.jsonl` and `gold.jsonl`. Several threads may append.
 
+    Secrets of the environment, and the password of the engine's address, are taken out of all that
+    is written.
+
     Args:
         path: The directory.
     """
@@ -95,6 +99,7 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._appending = threading.Lock()
+        self._secrets = Secrets.of_environment()
 
     @property
     def manifest(self) -> Manifest:
@@ -130,13 +135,14 @@ class RunDirectory:
         Raises:
             RecordError: If the directory holds another run; the message says what differs.
         """
+        self._secrets = Secrets.of_environment(manifest.experiment.engine)
         if (self.path / "manifest.json").exists():
             self.check(manifest)
         else:
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
                 temporary = self.path / "manifest.json.tmp"
-                temporary.write_text(manifest.model_dump_json(indent=2) + "\n")
+                temporary.write_text(self._safe(manifest).model_dump_json(indent=2) + "\n")
                 temporary.replace(self.path / "manifest.json")
             except OSError as error:
                 raise RecordError(f"{self.path} cannot be written: {error.strerror}") from None
@@ -180,10 +186,11 @@ class RunDirectory:
         Raises:
             RecordError: If it cannot be written.
         """
+        self._secrets = Secrets.of_environment(manifest.experiment.engine)
         contents = {
-            "gold.jsonl": "".join(gold.model_dump_json() + "\n" for gold in golds),
-            "trials.jsonl": "".join(trial.model_dump_json() + "\n" for trial in trials),
-            "manifest.json": manifest.model_dump_json(indent=2) + "\n",
+            "gold.jsonl": "".join(self._safe(gold).model_dump_json() + "\n" for gold in golds),
+            "trials.jsonl": "".join(self._safe(each).model_dump_json() + "\n" for each in trials),
+            "manifest.json": self._safe(manifest).model_dump_json(indent=2) + "\n",
         }
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -197,13 +204,17 @@ class RunDirectory:
         except OSError as error:
             raise RecordError(f"{self.path} cannot be written: {error.strerror}") from None
 
-    def append(self, record: Trial | Gold) -> None:
-        """Append a record as one line and flush it to disk.
+    def append(self, record: _RecordT) -> _RecordT:
+        """Append a trial or a gold result as one line and flush it to disk.
+
+        Returns:
+            The record as it was written: without secrets.
 
         Raises:
             RecordError: If it cannot be written.
         """
         file = self.path / ("trials.jsonl" if isinstance(record, Trial) else "gold.jsonl")
+        record = self._safe(record)
         line = record.model_dump_json() + "\n"
         try:
             with self._appending, file.open("a", encoding="utf-8") as stream:
@@ -214,6 +225,7 @@ class RunDirectory:
             raise RecordError(
                 f"{file} cannot be written: {error.strerror}; what was measured before is kept"
             ) from None
+        return record
 
     def trials(self) -> tuple[Trial, ...]:
         """Return the trials in the order they were run. A torn last line is left out."""
@@ -222,6 +234,11 @@ class RunDirectory:
     def golds(self) -> tuple[Gold, ...]:
         """Return the gold results. A torn last line is left out."""
         return tuple(_read(self.path / "gold.jsonl", Gold))
+
+    def _safe(self, record: _RecordT) -> _RecordT:
+        # What a run is found again by stays: an experiment and a model's name admit no secret.
+        kept = {"key", "experiment"} & type(record).model_fields.keys()
+        return self._secrets.cleaned(record, *kept)
 
     def _check_same(self, old: Manifest, new: Manifest) -> None:
         changed = _changes(old.experiment, new.experiment)

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from bothends.agent.models.base import Case, Model
 from bothends.infra.errors import ReplayError
 from bothends.infra.prices import MachinePricing, TokenPricing
+from bothends.infra.redact import Secrets
 from bothends.infra.system import bothends_version, describe_hardware
 
 if TYPE_CHECKING:
@@ -129,9 +130,10 @@ class RecordingWriter:
         return TrialRecorder(self, case)
 
     def append(self, line: RecordingHeader | RecordedCall) -> None:
-        """Write one line to the file."""
+        """Write one line to the file, without secrets of the environment."""
+        safe = Secrets.of_environment().cleaned(line)
         with self._lock:
-            self._file.write(line.model_dump_json() + "\n")
+            self._file.write(safe.model_dump_json() + "\n")
             self._file.flush()
 
     def close(self) -> None:

@@ -31,6 +31,8 @@ from bothends.tools import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bothends.tools.text import Redaction
+
 __all__ = ["Agent"]
 
 
@@ -44,6 +46,7 @@ class Agent:
         recipe: How it goes about a question.
         limits: Time and rows that its query may take.
         retry: How provider faults are retried.
+        redaction: What each result cell goes through before a model sees it.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class Agent:
         recipe: Recipe | None = None,
         limits: Limits | None = None,
         retry: RetryPolicy | None = None,
+        redaction: Redaction | None = None,
     ) -> None:
         self.engine = engine
         self.model = model
@@ -62,6 +66,7 @@ class Agent:
         self.recipe = recipe or Recipe()
         self.limits = limits or Limits()
         self.retry = retry or RetryPolicy()
+        self.redaction = redaction
         self._graph = build_graph()
 
     def run(self, case: Case, *, callbacks: Sequence[BaseCallbackHandler] = ()) -> AgentRun:
@@ -132,14 +137,14 @@ class Agent:
         check, characters = self.recipe.check, self.recipe.observation_chars
         tools = [
             list_tables_tool(self.engine, characters),
-            get_schema_tool(self.engine, self.recipe.sample_rows, characters),
+            get_schema_tool(self.engine, self.recipe.sample_rows, characters, self.redaction),
         ]
         if check != "off":
             rewrite = self._rewriter(checker_chat, meter) if check in {"llm", "both"} else None
             tools.append(
                 check_query_tool(self.engine, rewrite=rewrite, explain=check in {"explain", "both"})
             )
-        return [*tools, run_query_tool(self.engine, self.limits, characters)]
+        return [*tools, run_query_tool(self.engine, self.limits, characters, self.redaction)]
 
     def _rewriter(self, chat: BaseChatModel, meter: Meter) -> Callable[[str], str]:
         """Return the checker LLM as a function from a query to the query to run."""

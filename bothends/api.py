@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from bothends.agent.recipe import CheckMode, Recipe
 from bothends.engines.base import Limits
 from bothends.eval.experiment import Billing, Experiment, Regimen
 from bothends.infra.errors import UsageError
+from bothends.launch import default_directory, refuse_settings, run_whole
 from bothends.results import Run, load_run, write_reports
 
 if TYPE_CHECKING:
     from bothends.eval.ask import Answer
+    from bothends.tools.text import Redaction
 
 __all__ = [
     "Run",
@@ -26,8 +26,6 @@ __all__ = [
     "score",
     "write_reports",
 ]
-
-_BESIDE_EXPERIMENT: Final = ("experiment", "out", "record", "fork")
 
 
 def ask(
@@ -51,6 +49,7 @@ def ask(
     machine: str = "m7i.large",
     billing: Billing = "busy",
     prices: Path | str | None = None,
+    redact: Redaction | str | None = None,
 ) -> Answer:
     """Let an agent answer one question over a database.
 
@@ -76,6 +75,9 @@ def ask(
         machine: The machine whose price the engine's seconds are charged at.
         billing: `busy` or `wall`.
         prices: YAML file of prices that override the bundled ones.
+        redact: A function, or its name as `module:function`, that is given each result cell's
+            column and value before a model sees it, and returns what takes its place. The rows
+            that are returned are the true ones.
 
     Returns:
         The SQL, the rows, and what each stage took in seconds, tokens and dollars.
@@ -84,6 +86,7 @@ def ask(
         BothendsError: If something does not exist, does not fit or cannot be reached.
     """
     from bothends.eval.ask import answer_question
+    from bothends.eval.redaction import load_redaction
 
     return answer_question(
         question,
@@ -106,6 +109,7 @@ def ask(
         machine=machine,
         billing=billing,
         prices_file=Path(prices) if prices else None,
+        redaction=load_redaction(redact) if isinstance(redact, str) else redact,
         phase=lambda _: None,
     )
 
@@ -143,6 +147,8 @@ def run(
     machine: str = "m7i.large",
     billing: Billing = "busy",
     prices: Path | str | None = None,
+    redact: Redaction | str | None = None,
+    transcripts: bool = True,
     record: Path | str | None = None,
     fork: bool = False,
 ) -> Run:
@@ -150,7 +156,7 @@ def run(
 
     Args:
         experiment: All settings at once: an experiment, or the path of its YAML file. Beside it
-            only `out`, `record` and `fork` may be given.
+            only `out`, `record`, `fork` and `redact` may be given.
         models: The controllers, each `provider:model?option=value`.
         suite: The suite: `tpch`, `bird`, `spider`, or a YAML or JSONL file of questions.
         engine: The engine.
@@ -181,6 +187,10 @@ def run(
         machine: The machine whose price the engine's seconds are charged at.
         billing: `busy` or `wall`.
         prices: YAML file of prices that override the bundled ones.
+        redact: A function, or its name as `module:function`, that is given each result cell's
+            column and value before a model sees it or it is kept, and returns what takes its
+            place. Judging and timing use the true values.
+        transcripts: Whether the conversations are kept; if not, only the SQL is.
         record: A file in which the model's replies are recorded, for `replay:`.
         fork: Whether to go on in a new run directory, with the trials that still hold, where the
             run directory holds another run.
@@ -193,8 +203,8 @@ def run(
             measured before is kept, and the same call goes on from there.
     """
     if experiment is not None:
-        _refuse_settings(locals(), run)
-        return _run(experiment, out, record, fork=fork)
+        refuse_settings(locals(), run)
+        return run_whole(experiment, out, record, redact, fork=fork)
     if not models:
         raise UsageError("say what is to be run: an experiment, its file, or models")
     experiment = Experiment(
@@ -228,8 +238,9 @@ def run(
         machine=machine,
         billing=billing,
         prices=Path(prices) if prices else None,
+        transcripts=transcripts,
     )
-    return _run(experiment, out, record, fork=fork)
+    return run_whole(experiment, out, record, redact, fork=fork)
 
 
 def score(
@@ -317,58 +328,6 @@ def score(
     directory = Path(out) if out else default_directory(experiment)
     score_predictions(experiment, experiment.load_suite(), sets, directory)
     return load_run(directory)
-
-
-def default_directory(experiment: Experiment, file: Path | str | None = None) -> Path:
-    """Return a directory below `runs/` that the same experiment always gets.
-
-    Args:
-        experiment: The experiment.
-        file: The file that it was read from. The directory has its name, whatever it holds, so
-            that a change in it is noticed and not silently measured all anew.
-    """
-    if file is not None:
-        return Path("runs") / Path(file).stem
-    # By what differs from the default, so that a new field changes no name.
-    measured = experiment.model_dump_json(exclude=set(experiment.CONDUCT), exclude_defaults=True)
-    digest = hashlib.sha256(measured.encode()).hexdigest()[:6]
-    engine = experiment.engine.partition("://")[0]
-    scale = "" if experiment.scale_factor is None else f"-sf{experiment.scale_factor:g}"
-    return Path("runs") / f"{Path(experiment.suite).stem}-{engine}{scale}-{digest}"
-
-
-def _run(
-    experiment: Experiment | Path | str,
-    out: Path | str | None,
-    record: Path | str | None,
-    *,
-    fork: bool,
-) -> Run:
-    from bothends.eval.experiment_file import read_experiment
-    from bothends.eval.fork import find_fork
-    from bothends.eval.runner import run_experiment
-
-    file = None if isinstance(experiment, Experiment) else experiment
-    resolved = experiment if isinstance(experiment, Experiment) else read_experiment(experiment)
-    usual, named = default_directory(resolved, file), Path(out) if out else None
-    directory, family = find_fork(resolved, usual, named) if fork else (named or usual, ())
-    run_experiment(resolved, directory, record=Path(record) if record else None, fork_from=family)
-    return load_run(directory)
-
-
-def _refuse_settings(values: Mapping[str, Any], function: Callable[..., Any]) -> None:
-    """Refuse arguments beside an experiment that are not their defaults."""
-    parameters = inspect.signature(function).parameters
-    beside = [
-        name
-        for name, value in values.items()
-        if name not in _BESIDE_EXPERIMENT and value != parameters[name].default
-    ]
-    if beside:
-        raise UsageError(
-            f"an experiment says itself what is run: leave {', '.join(beside)} out, or change it "
-            "in the file, or with model_copy"
-        )
 
 
 def _tuple(values: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -28,6 +28,7 @@ from bothends.options import (
     ObservationChars,
     Prices,
     Question,
+    Redact,
     RunAnswerSql,
     Sample,
     SampleRows,
@@ -39,6 +40,7 @@ from bothends.options import (
 )
 from bothends.resolve import resolved
 from bothends.score_command import score
+from bothends.transcript_command import transcript
 
 if TYPE_CHECKING:
     from bothends.api import Run
@@ -155,6 +157,14 @@ def run(
     budget_tokens: Annotated[
         int | None, typer.Option(help="Stop before the trials would take more tokens.")
     ] = None,
+    redact: Redact = None,
+    transcripts: Annotated[
+        bool,
+        typer.Option(
+            "--transcripts/--no-transcripts",
+            help="Keep the conversations, compressed; if not, only the SQL is kept.",
+        ),
+    ] = True,
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing before going on.")] = False,
 ) -> None:
     """Run a suite against models; the same command goes on where it was stopped.
@@ -198,6 +208,8 @@ def run(
             machine=machine,
             billing=billing.value,
             prices=prices,
+            redact=redact,
+            transcripts=transcripts,
         ),
         out,
         record,
@@ -232,6 +244,7 @@ def ask(
     machine: Machine = "m7i.large",
     billing: BillingOption = Billing.busy,
     prices: Prices = None,
+    redact: Redact = None,
 ) -> None:
     """Answer one question: the SQL, the first rows, and what each stage took."""
     from rich.console import Console
@@ -239,6 +252,7 @@ def ask(
     from bothends.agent.recipe import Recipe
     from bothends.engines.base import Limits
     from bothends.eval.ask import answer_question
+    from bothends.eval.redaction import load_redaction
     from bothends.eval.report.asked import print_answer
 
     console = Console()
@@ -264,6 +278,7 @@ def ask(
             machine=machine,
             billing=billing.value,
             prices_file=prices,
+            redaction=load_redaction(redact),
             phase=status.update,
         )
     print_answer(answer.without_secrets(), console, rows=rows)
@@ -284,6 +299,7 @@ def demo(
 
 
 app.command()(score)
+app.command()(transcript)
 
 
 @app.command()

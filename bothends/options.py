@@ -26,6 +26,7 @@ __all__ = [
     "ObservationChars",
     "Prices",
     "Question",
+    "Redact",
     "RunAnswerSql",
     "Sample",
     "SampleRows",
@@ -109,6 +110,13 @@ Machine = Annotated[
 ]
 BillingOption = Annotated[
     Billing, typer.Option(help="busy: seconds the engine worked; wall: question to answer.")
+]
+Redact = Annotated[
+    str | None,
+    typer.Option(
+        help="module:function, given each result cell's column and value before a model sees it "
+        "or it is kept; what it returns takes its place."
+    ),
 ]
 Prices = Annotated[Path | None, typer.Option(help="YAML file of prices that override the bundled.")]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bothends.api import Run, write_reports
 from bothends.eval.report import print_report
 from bothends.eval.report.load import load_report
+from bothends.results import Run, write_reports
 
 __all__ = ["show"]
 

@@ -23,6 +23,7 @@ from bothends.infra.errors import UnjudgedError, UsageError
 from bothends.infra.parquet import parquet_dataset
 from bothends.infra.prices import PriceBook
 from bothends.infra.redact import Secrets
+from bothends.tools.text import Redaction
 
 __all__ = ["Answer", "answer_question"]
 
@@ -92,6 +93,7 @@ def answer_question(
     machine: str,
     billing: Billing,
     prices_file: Path | None,
+    redaction: Redaction | None = None,
     phase: Callable[[str], None],
 ) -> Answer:
     """Answer one question; `bothends.ask` is this with defaults.
@@ -119,7 +121,9 @@ def answer_question(
     phase(f"starting {without_password(engine)}")
     with open_engine(engine, dataset) as opened:
         gold_sql = question.gold_sql(opened.name) if question.gold else None
-        agent = Agent(opened, controller, checker=checking, recipe=recipe, limits=limits)
+        agent = Agent(
+            opened, controller, checker=checking, recipe=recipe, limits=limits, redaction=redaction
+        )
         phase(f"asking {controller.label}")
         run = agent.run(Case(question.id, question.prompt, 0, gold_sql, opened.dialect))
         verdict = unjudged = None

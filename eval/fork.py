@@ -9,6 +9,7 @@ from typing import Final
 from bothends.eval.experiment import Experiment
 from bothends.eval.record import Trial, TrialKey
 from bothends.eval.store import ForkOrigin, Manifest, RunDirectory
+from bothends.eval.transcripts import untold
 from bothends.infra.errors import UsageError
 
 __all__ = ["find_fork", "holding", "start_fork"]
@@ -78,6 +79,8 @@ def start_fork(
         key=lambda found: len(found[1]),
     )
     asked = {trial.key.question_id for trial in kept}
+    told = manifest.experiment.transcripts
+    directory.replace_transcripts(source, {trial.key for trial in kept} if told else ())
     directory.write(
         manifest.model_copy(
             update={"forked_from": ForkOrigin(run=source.path.name, trials=len(kept))}
@@ -87,7 +90,7 @@ def start_fork(
             for gold in source.golds()
             if gold.question_id in asked
         ],
-        kept,
+        kept if told else map(untold, kept),
     )
 
 

@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -21,6 +21,7 @@ from bothends.eval.experiment import Experiment
 from bothends.eval.fork import start_fork
 from bothends.eval.grounds import Grounds, fingerprint_digest, question_terms
 from bothends.eval.record import Trial, TrialKey
+from bothends.eval.redaction import load_redaction
 from bothends.eval.store import Manifest, ModelTerms, RunDirectory
 from bothends.eval.suites.base import Question
 from bothends.infra.errors import RefusedError, UsageError
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from bothends.agent.agent import Agent
     from bothends.agent.models.base import Case, Model
     from bothends.eval.trial import Terms
+    from bothends.tools.text import Redaction
 
     HandlerFor = Callable[[Case], Sequence[BaseCallbackHandler]]
 
@@ -93,6 +95,7 @@ def run_experiment(
     record: Path | None = None,
     served_by: str = "",
     fork_from: Sequence[Path] = (),
+    redaction: Redaction | None = None,
     watcher: Watcher | None = None,
 ) -> RunDirectory:
     """Run what of an experiment has not been run yet.
@@ -106,6 +109,8 @@ def run_experiment(
         record: A file in which the model's replies are recorded, to be replayed later.
         served_by: What serves that model, in words, for the recording.
         fork_from: Run directories whose trials a new one may begin with, where they still hold.
+        redaction: What each result cell goes through before a model sees it or it is kept; what
+            the experiment names for None.
         watcher: Who is told how it goes.
 
     Returns:
@@ -118,6 +123,7 @@ def run_experiment(
     from bothends.agent.models.registry import load_model
 
     watcher = watcher or Silent()
+    redaction = redaction or load_redaction(experiment.redact)
     suite = experiment.load_suite()
     questions = experiment.select(suite)
     prices = PriceBook.load(experiment.prices)
@@ -185,6 +191,7 @@ def run_experiment(
                 for database, part in groupby(todo, lambda trial: trial.question.database):
                     slots = grounds.at(database)
                     terms = _terms(experiment, slots, manifest, prices)
+                    terms = replace(terms, redaction=redaction)
                     work = _Work(
                         experiment, terms, checker, directory, budget, handler_for, watcher
                     )
@@ -247,6 +254,7 @@ class _Work:
                     checker=self._checker,
                     recipe=self._experiment.recipe,
                     limits=self._terms.limits,
+                    redaction=self._terms.redaction,
                 )
             expected = self._budget.admit(model.spec)
             if expected is None:
@@ -262,7 +270,9 @@ class _Work:
 
     def _run(self, planned: _Planned, agent: Agent) -> Trial | None:
         from bothends.eval.trial import run_trial
+        from bothends.eval.witness import Witness, write_down
 
+        witness = Witness() if self._experiment.transcripts else None
         key, case = planned.key, planned.case
         with self._telling:
             self._watcher.phase(f"question {key.question_id}: {planned.model.label}")
@@ -274,7 +284,7 @@ class _Work:
                 gold,
                 agent,
                 self._terms,
-                self._handler_for(case),
+                (*self._handler_for(case), *([witness] if witness else ())),
                 gold_nondeterministic=self._golds.nondeterministic(planned.question),
             )
         except RefusedError as error:
@@ -284,7 +294,7 @@ class _Work:
             ) from error
         if self._interrupted:
             return None
-        trial = self._directory.append(trial)
+        trial = write_down(self._directory, trial, witness)
         with self._telling:
             self._watcher.trial(trial)
         return trial

@@ -7,20 +7,23 @@ import fcntl
 import json
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bothends.agent.record import ModelKind
 from bothends.eval.experiment import Experiment
-from bothends.eval.record import Gold, Trial
+from bothends.eval.members import append_member, drop_torn_member, read_members
+from bothends.eval.record import Gold, Trial, TrialKey
+from bothends.eval.transcripts import Transcript
 from bothends.infra.errors import RecordError
 from bothends.infra.redact import Secrets
 
 __all__ = ["ForkOrigin", "Manifest", "ModelTerms", "QuestionTerms", "RunDirectory"]
 
+_TRANSCRIPTS: Final = "transcripts.jsonl.gz"
 _RecordT = TypeVar("_RecordT", bound=BaseModel)
 
 
@@ -87,7 +90,9 @@ class Manifest(_Terms):
 
 
 class RunDirectory:
-    """A run on disk: `manifest.json`, `trials.jsonl` and `gold.jsonl`. Several threads may append.
+    """A run on disk: `manifest.json`, `trials.jsonl`, `gold.jsonl` and `transcripts.jsonl.gz`.
+
+    Several threads may append.
 
     Secrets of the environment, and the password of the engine's address, are taken out of all that
     is written.
@@ -148,6 +153,7 @@ class RunDirectory:
                 raise RecordError(f"{self.path} cannot be written: {error.strerror}") from None
         for name in ("trials.jsonl", "gold.jsonl"):
             _drop_torn_line(self.path / name)
+        drop_torn_member(self.path / _TRANSCRIPTS)
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -227,6 +233,46 @@ class RunDirectory:
             ) from None
         return record
 
+    def append_transcript(self, transcript: Transcript) -> None:
+        """Append a trial's transcript, compressed, and flush it to disk.
+
+        Raises:
+            RecordError: If it cannot be written.
+        """
+        file = self.path / _TRANSCRIPTS
+        line = self._safe(transcript).model_dump_json() + "\n"
+        try:
+            with self._appending:
+                append_member(file, line.encode())
+        except OSError as error:
+            raise RecordError(f"{file} cannot be written: {error.strerror}") from None
+
+    def replace_transcripts(self, source: RunDirectory, keys: Collection[TrialKey]) -> None:
+        """Keep another run's transcripts of these trials, and no others.
+
+        Raises:
+            RecordError: If they cannot be read or written.
+        """
+        (self.path / _TRANSCRIPTS).unlink(missing_ok=True)
+        for transcript in source.transcripts() if keys else ():
+            if transcript.key in keys:
+                self.append_transcript(transcript)
+
+    def transcripts(self) -> Iterator[Transcript]:
+        """Yield the transcripts that are kept, in the order in which trials ended.
+
+        A trial that was cut off after it was written down, and run again, has its last one only.
+
+        Raises:
+            RecordError: If they cannot be read.
+        """
+        file = self.path / _TRANSCRIPTS
+        keys = [_parsed(Transcript, each, file).key for each in read_members(file)]
+        last = {key: number for number, key in enumerate(keys)}
+        for number, member in enumerate(read_members(file)):
+            if last[keys[number]] == number:
+                yield _parsed(Transcript, member, file)
+
     def trials(self) -> tuple[Trial, ...]:
         """Return the trials in the order they were run. A torn last line is left out."""
         return tuple(_read(self.path / "trials.jsonl", Trial))
@@ -276,6 +322,13 @@ def _flat(values: Mapping[str, Any], outer: str = "") -> Iterator[tuple[str, Any
             yield from _flat(value, f"{outer}{name}.")
         else:
             yield f"{outer}{name}", value
+
+
+def _parsed(kind: type[_RecordT], text: bytes, file: Path) -> _RecordT:
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError as error:
+        raise RecordError(f"{file}: {_first_line(error)}") from None
 
 
 def _read(file: Path, kind: type[_RecordT]) -> Iterator[_RecordT]:

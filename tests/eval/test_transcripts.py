@@ -22,6 +22,7 @@ from bothends.eval.experiment import Experiment, Regimen
 from bothends.eval.fork import find_fork
 from bothends.eval.record import TrialKey
 from bothends.eval.runner import run_experiment
+from bothends.eval.scoring.score import rescore
 from bothends.eval.transcripts import Transcript
 from bothends.eval.witness import Witness
 from bothends.infra.prices import NoPricing
@@ -236,6 +237,14 @@ def test_a_redaction_covers_what_is_shown_and_kept_and_not_what_is_judged(shop: 
     shown = [str(m.content) for each in run.transcripts() for m in each.messages]
     assert any("n\tname\n1\t<name>" in text for text in shown)  # get_schema's sample
     assert run.manifest.experiment.redact == f"{__name__}:mask"
+
+
+@pytest.mark.parametrize("changes", [{"redact": f"{__name__}:mask"}, {"transcripts": False}])
+def test_scoring_a_run_again_brings_nothing_back(shop: Path, changes: dict[str, Any]) -> None:
+    run = run_experiment(make(shop, **changes), shop / "run", redaction=mask)
+    again = rescore(run, run.manifest.experiment, shop / "again")
+    assert [trial.verdict for trial in again.trials()] == [trial.verdict for trial in run.trials()]
+    assert CELL not in (again.path / "trials.jsonl").read_text()
 
 
 def test_a_line_of_the_file_is_plain_json(shop: Path) -> None:

@@ -23,6 +23,7 @@ from bothends.infra.errors import (
     WithheldError,
 )
 from bothends.infra.prices import Pricing
+from bothends.tools.text import Redaction
 
 __all__ = ["Agent"]
 
@@ -37,6 +38,7 @@ class Agent:
         recipe: How it goes about a question.
         limits: Time and rows that its query may take.
         retry: How provider faults are retried.
+        redaction: What each result cell goes through before a model sees it.
 
     Raises:
         UsageError: If the recipe has no use for a checker or another setting, or its embeddings
@@ -55,6 +57,7 @@ class Agent:
         recipe: Recipe | None = None,
         limits: Limits | None = None,
         retry: RetryPolicy | None = None,
+        redaction: Redaction | None = None,
     ) -> None:
         self.engine = engine
         self.model = model
@@ -62,6 +65,7 @@ class Agent:
         self.recipe = recipe or Recipe()
         self.limits = limits or Limits()
         self.retry = retry or RetryPolicy()
+        self.redaction = redaction
         self.recipe.refuse_idle()
         name = self.recipe.name
         if checker is not None and name != "react":
@@ -108,6 +112,7 @@ class Agent:
             retry=self.retry,
             meter=meter,
             handlers=(meter, *callbacks),
+            redaction=self.redaction,
         )
         try:
             ending = self._play(attempt)

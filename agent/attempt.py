@@ -17,6 +17,7 @@ from bothends.agent.record import AgentStatus
 from bothends.agent.replies import is_cut, why_withheld
 from bothends.agent.retry import RetryPolicy
 from bothends.engines import Engine, Limits, Outcome
+from bothends.tools.text import Redaction
 
 __all__ = ["Attempt", "Ending", "Play", "ending_of", "no_query"]
 
@@ -49,6 +50,7 @@ class Attempt:
         retry: How provider faults are retried.
         meter: The trial's meter.
         handlers: Every callback handler, the meter among them.
+        redaction: What each result cell goes through before a model sees it.
         sql: The SQL whose outcome counts.
         outcome: What became of it.
         ignored_calls: Calls that stood after `run_query` in its turn.
@@ -63,6 +65,7 @@ class Attempt:
     retry: RetryPolicy
     meter: Meter
     handlers: Sequence[BaseCallbackHandler]
+    redaction: Redaction | None = None
     sql: str | None = None
     outcome: Outcome | None = None
     ignored_calls: int = 0

@@ -10,7 +10,9 @@ from bothends.agent.recipe import CheckMode, LinkingMode, Recipe, RecipeName
 from bothends.agent.retry import RetryPolicy
 from bothends.agent.sampling import Sampling
 from bothends.engines.base import Limits
-from bothends.eval.experiment import Billing, Experiment, Regimen, default_directory
+from bothends.eval.experiment import Billing, Experiment, Regimen
+from bothends.infra.errors import UsageError
+from bothends.launch import default_directory, refuse_settings, run_whole
 from bothends.results import Run, load_run, write_reports
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from bothends.agent.embeddings import Embedder
     from bothends.eval.ask import Answer
+    from bothends.tools.text import Redaction
 
 __all__ = ["Run", "ask", "default_directory", "load_run", "run", "score", "write_reports"]
 
@@ -51,6 +54,7 @@ def ask(
     billing: Billing = "busy",
     prices: Path | str | None = None,
     callbacks: Sequence[BaseCallbackHandler] = (),
+    redact: Redaction | str | None = None,
 ) -> Answer:
     """Let an agent answer one question over a database.
 
@@ -87,6 +91,9 @@ def ask(
         billing: `busy` or `wall`.
         prices: YAML file of prices that override the bundled ones.
         callbacks: LangChain callback handlers, which see every call.
+        redact: A function, or its name as `module:function`, that is given each result cell's
+            column and value before a model sees it, and returns what takes its place. The rows
+            that are returned are the true ones.
 
     Returns:
         The SQL, the rows, and what each stage took in seconds, tokens and dollars.
@@ -95,6 +102,7 @@ def ask(
         BothendsError: If something does not exist, does not fit or cannot be reached.
     """
     from bothends.eval.ask import answer_question
+    from bothends.eval.redaction import load_redaction
 
     return answer_question(
         question,
@@ -125,13 +133,15 @@ def ask(
         billing=billing,
         prices_file=Path(prices) if prices else None,
         callbacks=callbacks,
+        redaction=load_redaction(redact) if isinstance(redact, str) else redact,
         phase=lambda _: None,
     )
 
 
 def run(
+    experiment: Experiment | Path | str | None = None,
     *,
-    models: Sequence[str],
+    models: Sequence[str] = (),
     suite: str = "tpch",
     engine: str = "spark",
     scale_factor: float | None = None,
@@ -169,13 +179,18 @@ def run(
     machine: str = "m7i.large",
     billing: Billing = "busy",
     prices: Path | str | None = None,
+    redact: Redaction | str | None = None,
+    transcripts: bool = True,
     record: Path | str | None = None,
     record_append: bool = False,
     callbacks: Sequence[BaseCallbackHandler] = (),
+    fork: bool = False,
 ) -> Run:
     """Run a suite against models, or what of it has not been run yet, and report.
 
     Args:
+        experiment: All settings at once: an experiment, or the path of its YAML file. Beside it
+            only `out`, `record`, `fork` and `redact` may be given.
         models: The controllers, each `provider:model?option=value`.
         suite: The suite: `tpch`, `bird`, `spider`, or a YAML or JSONL file of questions.
         engine: The engine.
@@ -217,10 +232,16 @@ def run(
         machine: The machine whose price the engine's seconds are charged at.
         billing: `busy` or `wall`.
         prices: YAML file of prices that override the bundled ones.
+        redact: A function, or its name as `module:function`, that is given each result cell's
+            column and value before a model sees it or it is kept, and returns what takes its
+            place. Judging and timing use the true values.
+        transcripts: Whether the conversations are kept; if not, only the SQL is.
         record: A file in which the model's replies are recorded, for `replay:`; where there are
             several models, a directory.
         record_append: Whether that may be another run's recording, which is added to.
         callbacks: LangChain callback handlers, which see every call of every trial.
+        fork: Whether to go on in a new run directory, with the trials that still hold, where the
+            run directory holds another run.
 
     Returns:
         The trials with their metrics; `report.html` and CSV files are in its directory.
@@ -229,8 +250,13 @@ def run(
         BothendsError: If something does not exist, does not fit or cannot be reached. What was
             measured before is kept, and the same call goes on from there.
     """
-    from bothends.eval.runner import run_experiment
-
+    if experiment is not None:
+        refuse_settings(locals(), run)
+    recording = {"record": record and Path(record), "record_append": record_append}
+    if experiment is not None:
+        return run_whole(experiment, out, recording, redact, callbacks=callbacks, fork=fork)
+    if not models:
+        raise UsageError("say what is to be run: an experiment, its file, or models")
     experiment = Experiment(
         suite=suite,
         question_ids=_tuple(question_ids),
@@ -270,16 +296,9 @@ def run(
         machine=machine,
         billing=billing,
         prices=Path(prices) if prices else None,
+        transcripts=transcripts,
     )
-    directory = Path(out) if out else default_directory(experiment)
-    run_experiment(
-        experiment,
-        directory,
-        record=Path(record) if record else None,
-        record_append=record_append,
-        callbacks=callbacks,
-    )
-    return load_run(directory)
+    return run_whole(experiment, out, recording, redact, callbacks=callbacks, fork=fork)
 
 
 def score(

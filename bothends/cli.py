@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bothends.ask_command import ask
 from bothends.cluster import cluster_app
 from bothends.data import data_app
 from bothends.options import (
@@ -37,6 +39,7 @@ from bothends.options import (
     ReasoningEffort,
     RecipeChoice,
     RecipeOption,
+    Redact,
     RetryWait,
     RunAnswerSql,
     Sample,
@@ -50,9 +53,10 @@ from bothends.options import (
     Timeout,
     TopP,
     listed,
-    validated,
 )
+from bothends.resolve import resolved
 from bothends.score_command import score
+from bothends.transcript_command import transcript
 
 if TYPE_CHECKING:
     from bothends.api import Run
@@ -93,10 +97,29 @@ def _bothends(
 
 
 @app.command()
+def init(
+    file: Annotated[Path, typer.Argument(help="The file to write.")] = Path("experiment.yaml"),
+) -> None:
+    """Write an experiment's file, every field with what it means, to be run as it is."""
+    from bothends.eval.experiment_template import write_template
+
+    write_template(file)
+    typer.echo(f"Wrote {file}. Run it with: bothends run {file}")
+
+
+@app.command()
 def run(
+    context: typer.Context,
+    experiment: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="An experiment's YAML file; options go before what it says."
+        ),
+    ] = None,
     model: Annotated[
-        list[str], typer.Option(help="provider:model, replay:FILE or scripted:NAME; repeatable.")
-    ],
+        list[str] | None,
+        typer.Option(help="provider:model, replay:FILE or scripted:NAME; repeatable."),
+    ] = None,
     suite: Suite = "tpch",
     engine: Engine = "spark",
     scale_factor: ScaleFactor = None,
@@ -110,6 +133,14 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Run directory. Default: runs/, named by what is run.")
     ] = None,
+    fork: Annotated[
+        bool,
+        typer.Option(
+            "--fork",
+            help="Where the run directory holds another run: go on in a new one beside it, with "
+            "those of its trials that still hold.",
+        ),
+    ] = False,
     checker: Checker = None,
     base_url: BaseUrl = None,
     temperature: Temperature = None,
@@ -162,6 +193,14 @@ def run(
     budget_tokens: Annotated[
         int | None, typer.Option(help="Stop before the trials would take more tokens.")
     ] = None,
+    redact: Redact = None,
+    transcripts: Annotated[
+        bool,
+        typer.Option(
+            "--transcripts/--no-transcripts",
+            help="Keep the conversations, compressed; if not, only the SQL is kept.",
+        ),
+    ] = True,
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing before going on.")] = False,
 ) -> None:
     """Run a suite against models; the same command goes on where it was stopped.
@@ -171,10 +210,12 @@ def run(
     from bothends.agent.recipe import Recipe
     from bothends.agent.retry import RetryPolicy
     from bothends.agent.sampling import Sampling
-    from bothends.eval.experiment import Experiment, Regimen
+    from bothends.eval.experiment import Regimen
 
-    experiment = validated(
-        lambda: Experiment(
+    _run(
+        resolved(
+            context,
+            experiment,
             suite=suite,
             question_ids=listed("question", question),
             databases=listed("database", database),
@@ -184,7 +225,7 @@ def run(
             engine=engine,
             scale_factor=scale_factor,
             data=data,
-            models=tuple(model),
+            models=tuple(model or ()),
             checker=checker,
             base_url=base_url,
             sampling=Sampling(
@@ -219,102 +260,15 @@ def run(
             machine=machine,
             billing=billing.value,
             prices=prices,
-        )
+            redact=redact,
+            transcripts=transcripts,
+        ),
+        out,
+        {"record": record, "record_append": record_append, "served_by": served_by},
+        file=experiment,
+        fork=fork,
+        ask=not yes,
     )
-    recording = {"record": record, "record_append": record_append, "served_by": served_by}
-    _run(experiment, out, recording, ask=not yes)
-
-
-@app.command()
-def ask(
-    text: Annotated[
-        str | None, typer.Argument(metavar="[QUESTION]", help="The question in words.")
-    ] = None,
-    model: Annotated[str, typer.Option(help="provider:model, replay:FILE or scripted:NAME.")] = ...,  # type: ignore[assignment]
-    engine: Engine = "spark",
-    suite: Annotated[str | None, typer.Option(help="Suite whose data is asked.")] = None,
-    question: Annotated[str | None, typer.Option(help="Id of a question of the suite.")] = None,
-    scale_factor: ScaleFactor = None,
-    data: Data = Path("data"),
-    rows: Annotated[int, typer.Option(min=0, help="Rows to print.")] = 10,
-    checker: Checker = None,
-    base_url: BaseUrl = None,
-    temperature: Temperature = None,
-    top_p: TopP = None,
-    max_tokens: MaxTokens = None,
-    seed: Seed = None,
-    reasoning_effort: ReasoningEffort = None,
-    recipe: RecipeOption = RecipeChoice.react,
-    check: CheckOption = Check.llm,
-    max_turns: MaxTurns = 12,
-    sample_rows: SampleRows = 3,
-    observation_chars: ObservationChars = 32_000,
-    run_answer_sql: RunAnswerSql = False,
-    linking: LinkingOption = Linking.none,
-    linking_tables: LinkingTables = 8,
-    embeddings: Embeddings = None,
-    samples: Samples = 5,
-    corrections: Corrections = 2,
-    timeout: Timeout = 300.0,
-    max_rows: MaxRows = 100_000,
-    machine: Machine = "m7i.large",
-    billing: BillingOption = Billing.busy,
-    prices: Prices = None,
-) -> None:
-    """Answer one question: the SQL, the first rows, and what each stage took."""
-    from rich.console import Console
-
-    from bothends.agent.recipe import Recipe
-    from bothends.agent.sampling import Sampling
-    from bothends.engines.base import Limits
-    from bothends.eval.ask import answer_question
-    from bothends.eval.report.asked import print_answer
-
-    sampling = validated(
-        lambda: Sampling(
-            temperature=temperature,
-            top_p=top_p,
-            max_tokens=max_tokens,
-            seed=seed,
-            reasoning_effort=reasoning_effort,
-        )
-    )
-    console = Console()
-    with Console(stderr=True).status("") as status:
-        answer = answer_question(
-            text,
-            model=model,
-            engine=engine,
-            suite=suite,
-            question_id=question,
-            scale_factor=scale_factor,
-            data=data,
-            checker=checker,
-            base_url=base_url,
-            sampling=sampling,
-            recipe=Recipe(
-                name=recipe.value,
-                check=check.value,
-                max_turns=max_turns,
-                sample_rows=sample_rows,
-                observation_chars=observation_chars,
-                run_answer_sql=run_answer_sql,
-                linking=linking.value,
-                linking_tables=linking_tables,
-                embeddings=embeddings,
-                samples=samples,
-                corrections=corrections,
-            ),
-            limits=Limits(timeout_s=timeout, max_rows=max_rows),
-            machine=machine,
-            billing=billing.value,
-            prices_file=prices,
-            callbacks=(),
-            phase=status.update,
-        )
-    print_answer(answer, console, rows=rows)
-    if answer.status != "ok":
-        raise typer.Exit(1)
 
 
 @app.command()
@@ -329,7 +283,9 @@ def demo(
     _run(demo_experiment(smallest=smallest), demo_directory(smallest=smallest))
 
 
+app.command()(ask)
 app.command()(score)
+app.command()(transcript)
 
 
 @app.command()
@@ -345,19 +301,25 @@ def _run(
     out: Path | None,
     recording: dict[str, Any] | None = None,
     *,
+    file: Path | None = None,
+    fork: bool = False,
     ask: bool = False,
 ) -> None:
     from rich.console import Console
 
     from bothends.api import default_directory
+    from bothends.eval.fork import find_fork
     from bothends.eval.metrics import counted
     from bothends.eval.runner import run_experiment
     from bothends.progress import RunProgress
 
-    directory = out or default_directory(experiment)
+    usual = default_directory(experiment, file)
+    directory, family = find_fork(experiment, usual, out) if fork else (out or usual, ())
     try:
         with RunProgress(Console(stderr=True), ask=ask) as progress:
-            run_experiment(experiment, directory, **(recording or {}), watcher=progress)
+            run_experiment(
+                experiment, directory, **(recording or {}), fork_from=family, watcher=progress
+            )
     except KeyboardInterrupt:
         kept = (directory / "trials.jsonl").exists()
         said = f" What was measured is in {directory}; the same command goes on." if kept else ""
@@ -381,12 +343,16 @@ def _show(directory: Path) -> Run:
 def main() -> None:
     """Run the command line; a user's mistake is one sentence and a non-zero exit."""
     from bothends.infra.errors import BothendsError, UsageError
+    from bothends.infra.redact import redact
 
     try:
         app()
     except BothendsError as error:
-        sys.stderr.write(f"bothends: {error}\n")
+        sys.stderr.write(f"bothends: {redact(str(error))}\n")
         raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
+    except Exception:  # a fault of ours: whole, for a report of it, but for the secrets
+        sys.stderr.write(redact(traceback.format_exc()))
+        raise SystemExit(1) from None
     except KeyboardInterrupt:
         sys.stderr.write("\nbothends: stopped\n")
         raise SystemExit(130) from None

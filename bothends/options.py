@@ -36,6 +36,7 @@ __all__ = [
     "ReasoningEffort",
     "RecipeChoice",
     "RecipeOption",
+    "Redact",
     "RetryWait",
     "RunAnswerSql",
     "Sample",
@@ -49,6 +50,7 @@ __all__ = [
     "Timeout",
     "TopP",
     "listed",
+    "option_of",
     "validated",
 ]
 
@@ -181,6 +183,13 @@ Machine = Annotated[
 BillingOption = Annotated[
     Billing, typer.Option(help="busy: seconds the engine worked; wall: question to answer.")
 ]
+Redact = Annotated[
+    str | None,
+    typer.Option(
+        help="module:function, given each result cell's column and value before a model sees it "
+        "or it is kept; what it returns takes its place."
+    ),
+]
 Prices = Annotated[Path | None, typer.Option(help="YAML file of prices that override the bundled.")]
 
 
@@ -208,6 +217,11 @@ _OPTIONS = {
 }
 
 
+def option_of(field: str) -> str:
+    """Return the name of the option that fills a setting, without its dashes in front."""
+    return _OPTIONS.get(field, field.replace("_", "-"))
+
+
 def validated(make: Callable[[], Any]) -> Any:
     """Make a pydantic model of arguments; what is wrong with them is one sentence."""
     from pydantic import ValidationError
@@ -218,6 +232,5 @@ def validated(make: Callable[[], Any]) -> Any:
         return make()
     except ValidationError as error:
         first = error.errors()[0]
-        name = str(first["loc"][0])
-        option = _OPTIONS.get(name, name.replace("_", "-"))
+        option = option_of(str(first["loc"][0]))
         raise UsageError(f"--{option}: {first['msg']}") from None

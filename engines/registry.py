@@ -105,7 +105,8 @@ def without_password(spec: str) -> str:
     Args:
         spec: A name, or a name with an address, perhaps `name://user:password@host/database`.
     """
-    spec = re.sub(r"(?<=://)([^/?#@:]*):[^/?#]*(?=@)", r"\1", spec)
+    # Up to the last @: somebody's password may hold one, or a slash, as it is.
+    spec = re.sub(r"(?<=://)([^/?#@:]*):(?!\d+(?:[/?#,]|$)).*(?=@)", r"\1", spec)
     if spec.startswith("sc:"):
         where, *parameters = spec.split(";")
         public = [each for each in parameters if each.partition("=")[0] in _PUBLIC]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,8 @@ from bothends.infra.dataset import Dataset
 from bothends.infra.errors import UnjudgedError, UsageError
 from bothends.infra.parquet import parquet_dataset
 from bothends.infra.prices import PriceBook
+from bothends.infra.redact import Secrets
+from bothends.tools.text import Redaction
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import BaseCallbackHandler
@@ -74,6 +76,12 @@ class Answer:
     cost: Cost
     steps: tuple[Step, ...]
 
+    def without_secrets(self) -> Answer:
+        """Return it as it may be shown: with no secret of the environment in it."""
+        secrets = Secrets.of_environment()
+        shown = ("question", "sql", "error", "columns", "rows", "unjudged")
+        return replace(self, **{name: secrets.clean(getattr(self, name)) for name in shown})
+
 
 def answer_question(
     text: str | None,
@@ -93,6 +101,7 @@ def answer_question(
     billing: Billing,
     prices_file: Path | None,
     callbacks: Sequence[BaseCallbackHandler],
+    redaction: Redaction | None = None,
     phase: Callable[[str], None],
 ) -> Answer:
     """Answer one question; `bothends.ask` is this with defaults.
@@ -126,7 +135,9 @@ def answer_question(
     phase(f"starting {without_password(engine)}")
     with open_engine(engine, dataset) as opened:
         gold_sql = question.gold_sql(opened.name) if question.gold else None
-        agent = Agent(opened, controller, checker=checking, recipe=recipe, limits=limits)
+        agent = Agent(
+            opened, controller, checker=checking, recipe=recipe, limits=limits, redaction=redaction
+        )
         phase(f"asking {controller.label}")
         case = Case(question.id, question.prompt, 0, gold_sql, opened.dialect)
         with tracing() as tracers_for:

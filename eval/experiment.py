@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
 from bothends.agent.recipe import Recipe
 from bothends.agent.retry import RetryPolicy
@@ -16,8 +22,9 @@ from bothends.eval.suites.base import Question, Suite
 from bothends.eval.suites.registry import SMALLEST_SCALE, is_scaled, load_suite
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import UsageError
+from bothends.infra.redact import safe_address
 
-__all__ = ["Billing", "Experiment", "Regimen", "default_directory"]
+__all__ = ["Billing", "Experiment", "Regimen"]
 
 Billing = Literal["busy", "wall"]
 
@@ -41,15 +48,36 @@ class Experiment(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     CONDUCT: ClassVar[frozenset[str]] = frozenset(
-        {"data", "concurrency", "budget_usd", "budget_tokens", "retry"}
+        {"data", "concurrency", "budget_usd", "budget_tokens", "retry", "transcripts"}
     )
     """What bears on how a run is carried out and not on what it measures: it may change on the way.
     """
 
+    SCORING: ClassVar[frozenset[str]] = frozenset(
+        {"task", "digests", "priced_as", "gold_timeout_s", "workers"}
+    )
+    """What scoring predictions needs and an agent's run does not: no part of an experiment's file.
+    """
+
+    SELECTION: ClassVar[frozenset[str]] = frozenset(
+        {
+            "question_ids",
+            "databases",
+            "difficulties",
+            "sample",
+            "sample_seed",
+            "models",
+            "replicas",
+        }
+    )
+    """What says which trials there are, and bears on none of them."""
+
     task: Literal["run", "score"] = Field(
         "run", description="run: agents answer; score: predictions made elsewhere are judged."
     )
-    suite: str = Field(description="The suite's name.")
+    suite: str = Field(
+        examples=["tpch"], description="The suite's name: tpch, bird, spider, or a file's path."
+    )
     question_ids: tuple[str, ...] | None = Field(
         None, description="The questions to ask; null for all of the suite."
     )
@@ -63,13 +91,14 @@ class Experiment(BaseModel):
         None, ge=1, description="How many of the questions that remain are drawn; null for all."
     )
     sample_seed: int = Field(0, description="The seed of that draw.")
-    engine: str = Field(description="The engine: a name or a URL.")
+    engine: str = Field(examples=["sqlite"], description="The engine: a name or a URL.")
     scale_factor: float | None = Field(
         None, gt=0, description="The data's scale factor; null where the suite has none."
     )
     data: Path = Field(Path("data"), description="The directory that holds the data.")
     models: tuple[str, ...] = Field(
         min_length=1,
+        examples=[["scripted:perfect"]],
         description="The controllers, each `provider:model?option=value`, or the predictions.",
     )
     digests: tuple[str, ...] = Field((), description="SHA-256 of each file of predictions.")
@@ -120,6 +149,15 @@ class Experiment(BaseModel):
         description="busy: the seconds the engine worked; wall: from the question to the answer.",
     )
     prices: Path | None = Field(None, description="YAML file of prices that override the bundled.")
+    transcripts: bool = Field(
+        True, description="Whether the conversations are kept, compressed; if not, only the SQL is."
+    )
+    redact: str | None = Field(
+        None,
+        pattern=r"^[^:\s]+:[^:\s]+$",
+        description="A Python function, `module:function`, that is given each result cell's column "
+        "and value before a model sees it or it is kept, and returns what takes its place.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -135,6 +173,18 @@ class Experiment(BaseModel):
     def _recipe_fits(self) -> Self:
         """Refuse a recipe's idle settings now, and not when the first agent is made."""
         self.recipe.refuse_idle()
+        return self
+
+    @field_validator("base_url")
+    @classmethod
+    def _no_secret(cls, address: str | None) -> str | None:
+        return address and safe_address(address)
+
+    @model_validator(mode="after")
+    def _timed(self) -> Experiment:
+        """An agent's query is always timed: T_gold and T_gen are part of what is measured."""
+        if self.task == "run" and not self.regimen.repeats:
+            raise ValueError("regimen.repeats must be 1 or more")
         return self
 
     def measured(self) -> dict[str, Any]:
@@ -187,16 +237,6 @@ class Experiment(BaseModel):
     @field_serializer("engine")
     def _recorded_engine(self, engine: str) -> str:
         return without_password(engine)
-
-
-def default_directory(experiment: Experiment) -> Path:
-    """Return a directory below `runs/` that the same experiment always gets."""
-    # By what differs from the default, so that a new field changes no name.
-    measured = experiment.model_dump_json(exclude=set(experiment.CONDUCT), exclude_defaults=True)
-    digest = hashlib.sha256(measured.encode()).hexdigest()[:6]
-    engine = experiment.engine.partition("://")[0]
-    scale = "" if experiment.scale_factor is None else f"-sf{experiment.scale_factor:g}"
-    return Path("runs") / f"{Path(experiment.suite).stem}-{engine}{scale}-{digest}"
 
 
 def _scaled(suite: str) -> bool:

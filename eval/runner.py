@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -17,9 +17,11 @@ from bothends.eval.budget import Budget, Forecast
 from bothends.eval.cost import describe_pricing
 from bothends.eval.crew import work_through
 from bothends.eval.experiment import Experiment
+from bothends.eval.fork import start_fork
 from bothends.eval.grounds import Grounds, fingerprint_digest, question_terms
 from bothends.eval.record import Trial, TrialKey
 from bothends.eval.recording import recording, recording_files
+from bothends.eval.redaction import load_redaction
 from bothends.eval.store import Manifest, ModelTerms, RunDirectory
 from bothends.eval.suites.base import Question
 from bothends.infra.errors import RefusedError, UsageError
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from bothends.agent.agent import Agent
     from bothends.agent.models.base import Case, Model
     from bothends.eval.trial import Terms
+    from bothends.tools.text import Redaction
 
     HandlersFor = Callable[[Model, Case], Sequence[BaseCallbackHandler]]
 
@@ -93,6 +96,8 @@ def run_experiment(
     record_append: bool = False,
     served_by: str = "",
     callbacks: Sequence[BaseCallbackHandler] = (),
+    fork_from: Sequence[Path] = (),
+    redaction: Redaction | None = None,
     watcher: Watcher | None = None,
 ) -> RunDirectory:
     """Run what of an experiment has not been run yet.
@@ -109,6 +114,9 @@ def run_experiment(
         served_by: What serves the model, in words, for the recording.
         callbacks: LangChain callback handlers that see every call of every trial as well; where
             trials overlap, from several threads.
+        fork_from: Run directories whose trials a new one may begin with, where they still hold.
+        redaction: What each result cell goes through before a model sees it or it is kept; what
+            the experiment names for None.
         watcher: Who is told how it goes.
 
     Returns:
@@ -122,6 +130,7 @@ def run_experiment(
     from bothends.agent.telemetry import tracing
 
     watcher = watcher or Silent()
+    redaction = redaction or load_redaction(experiment.redact)
     suite = experiment.load_suite()
     questions = experiment.select(suite)
     prices = PriceBook.load(experiment.prices)
@@ -174,6 +183,7 @@ def run_experiment(
         )
         planned = _plan(experiment, engine, questions, models)
         with directory.alone():
+            start_fork(directory, manifest, fork_from, {trial.key for trial in planned})
             directory.start(manifest)
             done = directory.trials()
             watcher.begin(manifest, done, len(planned))
@@ -203,6 +213,7 @@ def run_experiment(
                 for database, part in groupby(todo, lambda trial: trial.question.database):
                     slots = grounds.at(database)
                     terms = _terms(experiment, slots, manifest, prices)
+                    terms = replace(terms, redaction=redaction)
                     work = _Work(
                         experiment, terms, checker, directory, budget, handlers_for, watcher
                     )
@@ -266,6 +277,7 @@ class _Work:
                     recipe=self._experiment.recipe,
                     limits=self._terms.limits,
                     retry=self._experiment.retry,
+                    redaction=self._terms.redaction,
                 )
             expected = self._budget.admit(model.spec)
             if expected is None:
@@ -281,7 +293,9 @@ class _Work:
 
     def _run(self, planned: _Planned, agent: Agent) -> Trial | None:
         from bothends.eval.trial import run_trial
+        from bothends.eval.witness import Witness, write_down
 
+        witness = Witness() if self._experiment.transcripts else None
         key, case = planned.key, planned.case
         with self._telling:
             self._watcher.phase(f"question {key.question_id}: {planned.model.label}")
@@ -293,7 +307,7 @@ class _Work:
                 gold,
                 agent,
                 self._terms,
-                self._handlers_for(planned.model, case),
+                (*self._handlers_for(planned.model, case), *([witness] if witness else ())),
                 gold_nondeterministic=self._golds.nondeterministic(planned.question),
             )
         except RefusedError as error:
@@ -303,7 +317,7 @@ class _Work:
             ) from error
         if self._interrupted:
             return None
-        self._directory.append(trial)
+        trial = write_down(self._directory, trial, witness)
         with self._telling:
             self._watcher.trial(trial)
         return trial

@@ -7,19 +7,23 @@ import fcntl
 import json
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bothends.agent.record import ModelKind
 from bothends.eval.experiment import Experiment
-from bothends.eval.record import Gold, Trial
+from bothends.eval.members import append_member, drop_torn_member, read_members
+from bothends.eval.record import Gold, Trial, TrialKey
+from bothends.eval.transcripts import Transcript
 from bothends.infra.errors import RecordError
+from bothends.infra.redact import Secrets
 
-__all__ = ["Manifest", "ModelTerms", "QuestionTerms", "RunDirectory"]
+__all__ = ["ForkOrigin", "Manifest", "ModelTerms", "QuestionTerms", "RunDirectory"]
 
+_TRANSCRIPTS: Final = "transcripts.jsonl.gz"
 _RecordT = TypeVar("_RecordT", bound=BaseModel)
 
 
@@ -54,6 +58,13 @@ class QuestionTerms(_Terms):
     evidence: str = Field("", description="What the agent was told besides the question.")
 
 
+class ForkOrigin(_Terms):
+    """Where a run began that another one's changed experiment led to."""
+
+    run: str = Field(description="The name of the run whose trials were taken over.")
+    trials: int = Field(description="How many: those that this run would have measured alike.")
+
+
 class Manifest(_Terms):
     """What a run was: its resolved configuration and everything that bears on its figures."""
 
@@ -78,10 +89,18 @@ class Manifest(_Terms):
     prices: dict[str, Any] = Field(description="The price snapshot.")
     versions: dict[str, str] = Field(description="Versions of the packages that bear on results.")
     hardware: str = Field(description="The machine that ran the harness.")
+    forked_from: ForkOrigin | None = Field(
+        None, description="The run that this one was forked from; null for most."
+    )
 
 
 class RunDirectory:
-    """A run on disk: `manifest.json`, `trials.jsonl` and `gold.jsonl`. Several threads may append.
+    """A run on disk: `manifest.json`, `trials.jsonl`, `gold.jsonl` and `transcripts.jsonl.gz`.
+
+    Several threads may append.
+
+    Secrets of the environment, and the password of the engine's address, are taken out of all that
+    is written.
 
     Args:
         path: The directory.
@@ -90,6 +109,7 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._appending = threading.Lock()
+        self._secrets = Secrets.of_environment()
 
     @property
     def manifest(self) -> Manifest:
@@ -109,11 +129,15 @@ class RunDirectory:
             raise RecordError(f"{file} cannot be read: {_first_line(error)}") from None
 
     def holds(self, experiment: Experiment, trials: int) -> bool:
-        """Return whether this experiment is in it, with all of its trials."""
+        """Return whether this experiment is in it, with all of its trials.
+
+        Raises:
+            RecordError: If it holds another run; the message says what differs.
+        """
         if not (self.path / "manifest.json").exists():
             return False
-        same = self.manifest.experiment.measured() == experiment.measured()
-        return same and len(self.trials()) == trials
+        self._refuse(_changes(self.manifest.experiment, experiment), experiment.task)
+        return len(self.trials()) == trials
 
     def start(self, manifest: Manifest) -> None:
         """Write the manifest, or check that the one that is there is of the same run.
@@ -121,18 +145,20 @@ class RunDirectory:
         Raises:
             RecordError: If the directory holds another run; the message says what differs.
         """
+        self._secrets = Secrets.of_environment(manifest.experiment.engine)
         if (self.path / "manifest.json").exists():
             self.check(manifest)
         else:
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
                 temporary = self.path / "manifest.json.tmp"
-                temporary.write_text(manifest.model_dump_json(indent=2) + "\n")
+                temporary.write_text(self._safe(manifest).model_dump_json(indent=2) + "\n")
                 temporary.replace(self.path / "manifest.json")
             except OSError as error:
                 raise RecordError(f"{self.path} cannot be written: {error.strerror}") from None
         for name in ("trials.jsonl", "gold.jsonl"):
             _drop_torn_line(self.path / name)
+        drop_torn_member(self.path / _TRANSCRIPTS)
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -171,10 +197,11 @@ class RunDirectory:
         Raises:
             RecordError: If it cannot be written.
         """
+        self._secrets = Secrets.of_environment(manifest.experiment.engine)
         contents = {
-            "gold.jsonl": "".join(gold.model_dump_json() + "\n" for gold in golds),
-            "trials.jsonl": "".join(trial.model_dump_json() + "\n" for trial in trials),
-            "manifest.json": manifest.model_dump_json(indent=2) + "\n",
+            "gold.jsonl": "".join(self._safe(gold).model_dump_json() + "\n" for gold in golds),
+            "trials.jsonl": "".join(self._safe(each).model_dump_json() + "\n" for each in trials),
+            "manifest.json": self._safe(manifest).model_dump_json(indent=2) + "\n",
         }
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -188,13 +215,17 @@ class RunDirectory:
         except OSError as error:
             raise RecordError(f"{self.path} cannot be written: {error.strerror}") from None
 
-    def append(self, record: Trial | Gold) -> None:
-        """Append a record as one line and flush it to disk.
+    def append(self, record: _RecordT) -> _RecordT:
+        """Append a trial or a gold result as one line and flush it to disk.
+
+        Returns:
+            The record as it was written: without secrets.
 
         Raises:
             RecordError: If it cannot be written.
         """
         file = self.path / ("trials.jsonl" if isinstance(record, Trial) else "gold.jsonl")
+        record = self._safe(record)
         line = record.model_dump_json().encode() + b"\n"
         try:
             # Without a buffer, which would write what is left in it on closing.
@@ -213,6 +244,47 @@ class RunDirectory:
             raise RecordError(
                 f"{file} cannot be written: {error.strerror}; what was measured before is kept"
             ) from None
+        return record
+
+    def append_transcript(self, transcript: Transcript) -> None:
+        """Append a trial's transcript, compressed, and flush it to disk.
+
+        Raises:
+            RecordError: If it cannot be written.
+        """
+        file = self.path / _TRANSCRIPTS
+        line = self._safe(transcript).model_dump_json() + "\n"
+        try:
+            with self._appending:
+                append_member(file, line.encode())
+        except OSError as error:
+            raise RecordError(f"{file} cannot be written: {error.strerror}") from None
+
+    def replace_transcripts(self, source: RunDirectory, keys: Collection[TrialKey]) -> None:
+        """Keep another run's transcripts of these trials, and no others.
+
+        Raises:
+            RecordError: If they cannot be read or written.
+        """
+        (self.path / _TRANSCRIPTS).unlink(missing_ok=True)
+        for transcript in source.transcripts() if keys else ():
+            if transcript.key in keys:
+                self.append_transcript(transcript)
+
+    def transcripts(self) -> Iterator[Transcript]:
+        """Yield the transcripts that are kept, in the order in which trials ended.
+
+        A trial that was cut off after it was written down, and run again, has its last one only.
+
+        Raises:
+            RecordError: If they cannot be read.
+        """
+        file = self.path / _TRANSCRIPTS
+        keys = [_parsed(Transcript, each, file).key for each in read_members(file)]
+        last = {key: number for number, key in enumerate(keys)}
+        for number, member in enumerate(read_members(file)):
+            if last[keys[number]] == number:
+                yield _parsed(Transcript, member, file)
 
     def trials(self) -> tuple[Trial, ...]:
         """Return the trials in the order they were run. A torn last line is left out."""
@@ -222,20 +294,54 @@ class RunDirectory:
         """Return the gold results. A torn last line is left out."""
         return tuple(_read(self.path / "gold.jsonl", Gold))
 
+    def _safe(self, record: _RecordT) -> _RecordT:
+        # What a run is found again by stays: an experiment and a model's name admit no secret.
+        kept = {"key", "experiment"} & type(record).model_fields.keys()
+        return self._secrets.cleaned(record, *kept)
+
     def _check_same(self, old: Manifest, new: Manifest) -> None:
-        before, after = old.experiment.measured(), new.experiment.measured()
-        changed = [
-            f"{key} was {json.dumps(before[key])} and is {json.dumps(after[key])}"
-            for key in after
-            if before[key] != after[key]
-        ]
+        changed = _changes(old.experiment, new.experiment)
         if old.fingerprint != new.fingerprint:
             changed.append("the engine, its version or its data are not the same")
-        if changed:
-            raise RecordError(
-                f"{self.path} holds another run: {'; '.join(changed)}. "
-                "Give another directory with --out, or remove this one."
-            )
+        self._refuse(changed, new.experiment.task)
+
+    def _refuse(self, changed: Sequence[str], task: str) -> None:
+        if not changed:
+            return
+        fork = (
+            "Go on in a new one with --fork, which takes over the trials that still hold, give"
+            if task == "run"
+            else "Give"
+        )
+        raise RecordError(
+            f"{self.path} holds another run: {'; '.join(changed)}. "
+            f"{fork} another directory with --out, or remove this one."
+        )
+
+
+def _changes(old: Experiment, new: Experiment) -> list[str]:
+    """Return what differs of what is measured, a field each, nested ones by their dotted path."""
+    before, after = (dict(_flat(each.measured())) for each in (old, new))
+    return [
+        f"{path} was {json.dumps(before.get(path))} and is {json.dumps(after.get(path))}"
+        for path in dict.fromkeys([*after, *before])
+        if before.get(path) != after.get(path)
+    ]
+
+
+def _flat(values: Mapping[str, Any], outer: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{outer}{name}.")
+        else:
+            yield f"{outer}{name}", value
+
+
+def _parsed(kind: type[_RecordT], text: bytes, file: Path) -> _RecordT:
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError as error:
+        raise RecordError(f"{file}: {_first_line(error)}") from None
 
 
 def _read(file: Path, kind: type[_RecordT]) -> Iterator[_RecordT]:

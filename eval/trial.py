@@ -27,6 +27,7 @@ from bothends.infra.errors import UnjudgedError
 from bothends.infra.prices import Machine, PriceBook
 from bothends.infra.system import bothends_version
 from bothends.infra.text import as_cell
+from bothends.tools.text import Redaction, redacted_rows
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import BaseCallbackHandler
@@ -50,6 +51,7 @@ class Terms:
         prices: What tokens cost.
         machine: What the engine's seconds cost.
         billing: Which of them are charged.
+        redaction: What each result cell goes through before it is kept.
     """
 
     slots: EngineSlots
@@ -59,6 +61,7 @@ class Terms:
     prices: PriceBook
     machine: Machine
     billing: Billing
+    redaction: Redaction | None = None
 
 
 class GoldBook:
@@ -205,7 +208,7 @@ def run_trial(
         error=reason,
         sql=run.sql,
         row_count=outcome.row_count if outcome else None,
-        first_rows=_as_text(outcome),
+        first_rows=_as_text(outcome, terms.redaction),
         columns=outcome.columns if outcome else (),
         verdict=verdict,
         timing=timing,
@@ -229,10 +232,13 @@ def run_trial(
     )
 
 
-def _as_text(outcome: Outcome | None) -> tuple[tuple[str | None, ...], ...]:
+def _as_text(
+    outcome: Outcome | None, redaction: Redaction | None
+) -> tuple[tuple[str | None, ...], ...]:
     if outcome is None:
         return ()
+    shown = redacted_rows(outcome, _KEPT_ROWS, redaction)
     return tuple(
         tuple(None if cell is None else as_cell(cell) for cell in row)
-        for row in outcome.rows[:_KEPT_ROWS]
+        for row in shown.rows[:_KEPT_ROWS]
     )

@@ -16,7 +16,7 @@ from bothends.infra.errors import EngineError
 from bothends.tools.ddl import shown_ddl
 from bothends.tools.pattern import Pattern
 from bothends.tools.report import ToolReport
-from bothends.tools.text import counted, cut, rows_as_text
+from bothends.tools.text import Redaction, counted, cut, redacted_rows, rows_as_text
 
 __all__ = ["get_schema_tool", "most_tables"]
 
@@ -88,7 +88,9 @@ def most_tables(characters: int) -> int:
     return max(1, characters // _TABLE_CHARACTERS)
 
 
-def get_schema_tool(engine: Engine, sample_rows: int, characters: int) -> BaseTool:
+def get_schema_tool(
+    engine: Engine, sample_rows: int, characters: int, redaction: Redaction | None = None
+) -> BaseTool:
     """Return the `get_schema` tool over an engine.
 
     Args:
@@ -96,6 +98,7 @@ def get_schema_tool(engine: Engine, sample_rows: int, characters: int) -> BaseTo
         sample_rows: Rows shown of each table where the model does not say.
         characters: Characters that are shown at most, which the tables share: what one does not
             need the others get.
+        redaction: What each cell of a sample goes through before it is shown.
     """
 
     def get_schema(
@@ -110,6 +113,8 @@ def get_schema_tool(engine: Engine, sample_rows: int, characters: int) -> BaseTo
             try:
                 ddl = engine.ddl(table)
                 sample = engine.sample(table, wanted) if wanted else None
+                if sample is not None:
+                    sample = redacted_rows(sample, wanted, redaction)
                 parts.append(_Table(ddl, engine.dialect, sample, wanted))
             except EngineError as error:
                 errors.append(str(error))

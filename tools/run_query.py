@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from bothends.engines import Engine, Limits
 from bothends.tools.report import ToolReport
-from bothends.tools.text import rows_as_text
+from bothends.tools.text import Redaction, redacted_rows, rows_as_text
 
 __all__ = ["run_query_tool"]
 
@@ -18,13 +18,16 @@ class _Arguments(BaseModel):
     sql: str = Field(description="The query. It must only read.")
 
 
-def run_query_tool(engine: Engine, limits: Limits, characters: int) -> BaseTool:
+def run_query_tool(
+    engine: Engine, limits: Limits, characters: int, redaction: Redaction | None = None
+) -> BaseTool:
     """Return the `run_query` tool over an engine.
 
     Args:
         engine: The engine.
         limits: Time and rows that the query may take.
         characters: Characters of its result that are shown at most.
+        redaction: What each cell goes through before it is shown.
     """
 
     def run_query(sql: str) -> tuple[str, ToolReport]:
@@ -32,7 +35,8 @@ def run_query_tool(engine: Engine, limits: Limits, characters: int) -> BaseTool:
         report = ToolReport(engine_s=outcome.seconds, error=outcome.error, sql=sql, outcome=outcome)
         if outcome.status != "ok":
             return f"{outcome.status}: {outcome.error}", report
-        return rows_as_text(outcome, _SHOWN_ROWS, characters), report
+        shown = redacted_rows(outcome, _SHOWN_ROWS, redaction)
+        return rows_as_text(shown, _SHOWN_ROWS, characters), report
 
     return StructuredTool.from_function(
         run_query,

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import accumulate, takewhile
 
 from bothends.engines import Outcome
 from bothends.infra.text import CELL_CHARACTERS, as_cell
 
-__all__ = ["as_cell", "counted", "cut", "rows_as_text"]
+__all__ = ["Redaction", "as_cell", "counted", "cut", "redacted_rows", "rows_as_text"]
+
+Redaction = Callable[[str, object], object]
+"""Takes a result cell's column and value, and returns what is shown and kept in its place."""
 
 _NOTE_CHARACTERS = 80
 
@@ -24,6 +29,29 @@ def cut(text: str, characters: int) -> str:
     kept = text[: max(0, characters - _NOTE_CHARACTERS)]
     note = f"\n... and {counted(len(text) - len(kept), 'more character')}"
     return f"{kept}{note}"[:characters]
+
+
+def redacted_rows(outcome: Outcome, limit: int, redaction: Redaction | None) -> Outcome:
+    """Return a result as it may be shown and kept: with its first rows only, redacted.
+
+    A cell whose redaction fails is not shown at all.
+
+    Args:
+        outcome: An executed query.
+        limit: Rows that are needed.
+        redaction: The user's function; None for none.
+    """
+    if redaction is None:
+        return outcome
+
+    def cell(column: str, value: object) -> object:
+        try:
+            return redaction(column, value)
+        except Exception as error:  # its message may quote the value
+            return f"[redaction failed: {type(error).__name__}]"
+
+    rows = tuple(tuple(map(cell, outcome.columns, row)) for row in outcome.rows[:limit])
+    return replace(outcome, rows=rows)
 
 
 def rows_as_text(outcome: Outcome, limit: int, characters: int) -> str:

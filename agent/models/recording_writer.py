@@ -17,6 +17,7 @@ from bothends.agent.models.recording import (
 )
 from bothends.infra.errors import ReplayError
 from bothends.infra.prices import MachinePricing, Pricing, TokenPricing
+from bothends.infra.redact import Secrets
 from bothends.infra.system import bothends_version, describe_hardware
 
 if TYPE_CHECKING:
@@ -71,9 +72,10 @@ class RecordingWriter:
         return TrialRecorder(self, case)
 
     def append(self, line: RecordingHeader | RecordedCall) -> None:
-        """Write one line to the file."""
+        """Write one line to the file, without secrets of the environment."""
+        safe = Secrets.of_environment().cleaned(line)
         with self._lock:
-            self._file.write(line.model_dump_json() + "\n")
+            self._file.write(safe.model_dump_json() + "\n")
             self._file.flush()
 
     def close(self) -> None:

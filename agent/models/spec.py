@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from bothends.infra.errors import UsageError
+from bothends.infra.redact import Secrets, safe_address
 
 __all__ = ["ModelOptions", "ModelSpec", "parse_spec"]
 
@@ -53,9 +54,7 @@ class ModelOptions(BaseModel):
         parts = urlsplit(value)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise ValueError("an address looks like http://localhost:8000/v1")
-        if parts.username or parts.password:
-            raise ValueError("a secret does not belong in an address: it would be recorded")
-        return value
+        return safe_address(value)
 
     def given(self) -> frozenset[str]:
         """Return the names of the options that were given."""
@@ -102,6 +101,11 @@ def parse_spec(text: str, *, base_url: str | None = None) -> ModelSpec:
     Raises:
         UsageError: If it has another form, or an option is unknown, malformed or a secret.
     """
+    if text in Secrets.of_environment():
+        raise UsageError(
+            "a model's name holds a secret of the environment: leave it out, since the name is "
+            "recorded and keys are read from the environment"
+        )
     name, _, query = text.strip().partition("?")
     provider, colon, model = name.partition(":")
     if not (colon and provider and model):
@@ -133,5 +137,6 @@ def parse_spec(text: str, *, base_url: str | None = None) -> ModelSpec:
         fault = error.errors()[0]
         message = fault["msg"].removeprefix("Value error, ")
         key = str(fault["loc"][0])
-        raise UsageError(f"option {key}={given[key]} of {name}: {message}") from None
+        said = key if key == "base_url" else f"{key}={given[key]}"
+        raise UsageError(f"option {said} of {name}: {message}") from None
     return ModelSpec(text.strip(), provider, model, options)

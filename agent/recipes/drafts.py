@@ -55,7 +55,10 @@ class Drafter:
         self._attempt = attempt
         self._chat: BaseChatModel = attempt.model.chat(attempt.case)
         self._run_query = run_query_tool(
-            attempt.engine, attempt.limits, attempt.recipe.observation_chars
+            attempt.engine,
+            attempt.limits,
+            attempt.recipe.observation_chars,
+            attempt.redaction,
         )
 
     def prompt(self) -> list[BaseMessage]:
@@ -73,7 +76,9 @@ class Drafter:
         assert isinstance(linked, LinkReport)  # noqa: S101 - what that tool returns
         schema = "(there are none)"
         if linked.tables:
-            reading = get_schema_tool(engine, recipe.sample_rows, recipe.observation_chars)
+            reading = get_schema_tool(
+                engine, recipe.sample_rows, recipe.observation_chars, attempt.redaction
+            )
             schema = self._call(reading, {"tables": list(linked.tables)}).text
         system = single_prompt(engine.title, schema, shown=len(linked.tables), total=linked.total)
         return [SystemMessage(system), HumanMessage(question)]

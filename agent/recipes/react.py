@@ -103,14 +103,14 @@ def _make_tools(attempt: Attempt, checker_chat: BaseChatModel) -> list[BaseTool]
     check, characters = recipe.check, recipe.observation_chars
     tools = [
         list_tables_tool(engine, characters),
-        get_schema_tool(engine, recipe.sample_rows, characters),
+        get_schema_tool(engine, recipe.sample_rows, characters, attempt.redaction),
     ]
     if check != "off":
         rewrite = _rewriter(attempt, checker_chat) if check in {"llm", "both"} else None
         tools.append(
             check_query_tool(engine, rewrite=rewrite, explain=check in {"explain", "both"})
         )
-    return [*tools, run_query_tool(engine, attempt.limits, characters)]
+    return [*tools, run_query_tool(engine, attempt.limits, characters, attempt.redaction)]
 
 
 def _rewriter(attempt: Attempt, chat: BaseChatModel) -> Callable[[str], str]:

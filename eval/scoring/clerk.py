@@ -194,12 +194,14 @@ class Clerk:
             judged, status = Judged("failed", f"gold {gold.status}: {gold.error}"), "gold_failed"
         else:
             status = judged.status
+        # Rows that the run was not to keep are not kept now either.
+        kept = self._experiment.transcripts and self._experiment.redact is None
         return trial.model_copy(
             update={
                 "status": status,
                 "error": judged.error,
                 "row_count": judged.row_count,
-                "first_rows": judged.first_rows,
+                "first_rows": judged.first_rows if kept else (),
                 "columns": judged.columns,
                 "verdict": _flagged(judged, gold),
                 "timing": judged.timing or (trial.timing if judged.verdict else None),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import bothends
+from bothends.eval.experiment import Experiment
 from bothends.infra.dataset import Dataset
 
 
@@ -105,6 +106,31 @@ def test_a_recipe_is_run_priced_and_recorded(tpch_dataset: Dataset, tmp_path: Pa
     assert go().trials == run.trials
     with pytest.raises(bothends.BothendsError, match="holds another run"):
         go(samples=4)
+
+
+def test_an_experiment_is_run_whole_from_a_file_or_an_object(
+    tpch_dataset: Dataset, tmp_path: Path
+) -> None:
+    experiment = Experiment(
+        suite="tpch",
+        engine="sqlite",
+        models=("scripted:perfect",),
+        question_ids=("6",),
+        data=tpch_dataset.directory.parent.parent,
+    )
+    file = tmp_path / "experiment.yaml"
+    file.write_text(experiment.model_dump_json(exclude=set(Experiment.SCORING)))
+    run = bothends.run(experiment, out=tmp_path / "run")
+    assert bothends.run(str(file), out=tmp_path / "run").trials == run.trials
+    more = bothends.run(
+        experiment.model_copy(update={"replicas": 2}), out=tmp_path / "run", fork=True
+    )
+    assert more.directory == tmp_path / "run-fork1"
+    assert more.trials[0] == run.trials[0]
+    with pytest.raises(bothends.BothendsError, match="leave models, replicas out"):
+        bothends.run(experiment, models=["scripted:perfect"], replicas=2)
+    with pytest.raises(bothends.BothendsError, match="what is to be run"):
+        bothends.run()
 
 
 def test_a_mistake_is_a_bothends_error(tmp_path: Path) -> None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import typer
 
+from bothends.agent.recipe import Recipe
+from bothends.agent.retry import RetryPolicy
+from bothends.agent.sampling import Sampling
+from bothends.cli import app
+from bothends.eval.experiment import Experiment, Regimen
 from bothends.infra.dataset import Dataset
+from bothends.options import option_of
 
 
 def bothends(*arguments: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
@@ -105,6 +113,9 @@ RUN = ("run", "--engine", "sqlite", "--model", "scripted:perfect", "--question",
         ((*RUN, "--scale-factor", "1000000000"), "GB free"),
         (("report", "nowhere"), "nowhere is not a run directory"),
         (("report",), "Missing argument"),
+        (("run",), "bothends init"),
+        (("run", "nowhere.yaml"), "there is no file 'nowhere.yaml'"),
+        ((*RUN, "--fork"), "leave --fork out"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_no_traceback(
@@ -148,6 +159,41 @@ def test_a_refused_key_is_a_clear_error_and_loses_nothing(tmp_path: Path, data: 
     written = (tmp_path / "r" / "trials.jsonl").read_text()
     assert written.count("\n") == written.count('"status":"ok"') == 1
     assert "abcdefghijklmnop" not in written + shown.stdout + shown.stderr
+
+
+def test_a_file_is_written_run_gone_on_with_changed_and_forked(tmp_path: Path, data: str) -> None:
+    written = bothends("init", "mine.yaml", cwd=tmp_path)
+    assert written.returncode == 0, written.stderr
+    assert "bothends run mine.yaml" in written.stdout
+    text = (tmp_path / "mine.yaml").read_text()
+    text = text.replace("data: data", f"data: {data}").replace("repeats: 3", "repeats: 1")
+    (tmp_path / "mine.yaml").write_text(text.replace("question_ids: null", "question_ids: [6]"))
+    first = bothends("run", "mine.yaml", "--max-turns", "9", cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    manifest = json.loads((tmp_path / "runs" / "mine" / "manifest.json").read_text())
+    # The option given goes before the file, and the default of one that is not given does not.
+    assert manifest["experiment"]["recipe"]["max_turns"] == 9
+    assert manifest["experiment"]["regimen"] == {"warmups": 1, "repeats": 1}
+    assert manifest["experiment"]["engine"] == "sqlite"
+    refused = bothends("run", "mine.yaml", "--replicas", "2", cwd=tmp_path)
+    assert refused.returncode == 1
+    assert "recipe.max_turns was 9 and is 12; replicas was 1 and is 2" in refused.stderr
+    again = ("run", "mine.yaml", "--max-turns", "9", "--replicas", "2", "--fork")
+    forked = bothends(*again, cwd=tmp_path)
+    assert forked.returncode == 0, forked.stderr
+    assert "1 of 2 trials are already in mine-fork1" in forked.stderr
+    assert "2 of 2 trials are already in mine-fork1" in bothends(*again, cwd=tmp_path).stderr
+
+
+def test_every_option_of_run_fills_a_field_of_the_experiment() -> None:
+    models = (Experiment, Recipe, Regimen, RetryPolicy, Sampling)
+    names = {name for model in models for name in model.model_fields}
+    filled = {option_of(name).replace("-", "_") for name in names}
+    command = typer.main.get_command(app).get_command(None, "run")  # type: ignore[attr-defined]
+    options = {parameter.name for parameter in command.params}
+    assert options - filled == {
+        *("experiment", "out", "record", "record_append", "served_by", "yes", "fork"),
+    }
 
 
 REFUSING_SERVER = """

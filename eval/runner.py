@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from bothends.engines import Engine, Limits
-from bothends.engines.slots import EngineSlots, QueuedEngine
-from bothends.eval.budget import Budget, Forecast
+from bothends.engines.slots import EngineSlots
+from bothends.eval.budget import Budget
 from bothends.eval.cost import describe_pricing
-from bothends.eval.crew import work_through
 from bothends.eval.experiment import Experiment
 from bothends.eval.fork import start_fork
 from bothends.eval.grounds import Grounds, fingerprint_digest, question_terms
@@ -23,69 +21,23 @@ from bothends.eval.record import Trial, TrialKey
 from bothends.eval.recording import recording, recording_files
 from bothends.eval.redaction import load_redaction
 from bothends.eval.store import Manifest, ModelTerms, RunDirectory
-from bothends.eval.suites.base import Question
-from bothends.infra.errors import RefusedError, UsageError
+from bothends.eval.suites.base import Question, Suite
+from bothends.eval.watcher import Silent, Watcher
+from bothends.eval.work import Planned, Work
+from bothends.infra.errors import UsageError
 from bothends.infra.prices import NoPricing, PriceBook
 from bothends.infra.system import describe_hardware, package_versions
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import BaseCallbackHandler
 
-    from bothends.agent.agent import Agent
     from bothends.agent.models.base import Case, Model
     from bothends.eval.trial import Terms
     from bothends.tools.text import Redaction
 
     HandlersFor = Callable[[Model, Case], Sequence[BaseCallbackHandler]]
 
-__all__ = ["Silent", "Watcher", "run_experiment"]
-
-
-class Watcher(Protocol):
-    """Somebody who is told how a run goes, such as a progress bar."""
-
-    def phase(self, text: str) -> None:
-        """Hear what the run is about to do, in a few words."""
-
-    def begin(self, manifest: Manifest, done: Sequence[Trial], total: int) -> None:
-        """Hear what is run, which trials were there already, and how many there will be."""
-
-    def go_on(self, forecast: Forecast) -> bool:
-        """Say whether the trials that are left are to be run, at what they will cost."""
-
-    def trial(self, trial: Trial) -> None:
-        """Hear of a trial that was just recorded."""
-
-    def stopped(self, why: str) -> None:
-        """Hear that the run ends before all trials are run."""
-
-
-class Silent:
-    """A watcher that says nothing."""
-
-    def phase(self, text: str) -> None:
-        """Ignore it."""
-
-    def begin(self, manifest: Manifest, done: Sequence[Trial], total: int) -> None:
-        """Ignore it."""
-
-    def go_on(self, forecast: Forecast) -> bool:  # noqa: ARG002 - a Watcher's
-        """Go on."""
-        return True
-
-    def trial(self, trial: Trial) -> None:
-        """Ignore it."""
-
-    def stopped(self, why: str) -> None:
-        """Ignore it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    key: TrialKey
-    question: Question
-    case: Case
-    model: Model
+__all__ = ["run_experiment"]
 
 
 def run_experiment(
@@ -134,7 +86,6 @@ def run_experiment(
     suite = experiment.load_suite()
     questions = experiment.select(suite)
     prices = PriceBook.load(experiment.prices)
-    machine = prices.machine(experiment.machine)
 
     def load(spec: str) -> Model:
         return load_model(
@@ -154,32 +105,8 @@ def run_experiment(
         return directory
     with Grounds(experiment, suite, questions, watcher.phase) as grounds:
         engine = grounds.at(questions[0].database).engines[0]
-        ground = asdict(engine.fingerprint())
-        databases = grounds.digests if len(grounds.digests) > 1 else {}
-        manifest = Manifest(
-            name=out.resolve().name,
-            created_at=_now(),
-            experiment=experiment,
-            models=tuple(
-                ModelTerms(
-                    spec=model.spec,
-                    label=model.label,
-                    kind=model.kind,
-                    description=model.description,
-                    priced_by=describe_pricing(model.pricing, prices),
-                    sampling=dict(model.sampling),
-                )
-                for model in models
-            ),
-            questions=question_terms(questions, engine.name),
-            excluded=experiment.excluded(suite),
-            fingerprint=fingerprint_digest(ground, databases),
-            engine=ground,
-            databases=databases,
-            machine=machine.describe(),
-            prices=prices.snapshot([model.pricing for model in models], [machine]),
-            versions=package_versions(),
-            hardware=describe_hardware(),
+        manifest = _manifest(
+            experiment, out.resolve().name, suite, questions, models, engine, grounds, prices
         )
         planned = _plan(experiment, engine, questions, models)
         with directory.alone():
@@ -214,7 +141,7 @@ def run_experiment(
                     slots = grounds.at(database)
                     terms = _terms(experiment, slots, manifest, prices)
                     terms = replace(terms, redaction=redaction)
-                    work = _Work(
+                    work = Work(
                         experiment, terms, checker, directory, budget, handlers_for, watcher
                     )
                     work.do(tuple(part))
@@ -226,101 +153,44 @@ def run_experiment(
     return directory
 
 
-class _Work:
-    """The trials over one database, of which several may be under way."""
-
-    def __init__(
-        self,
-        experiment: Experiment,
-        terms: Terms,
-        checker: Model | None,
-        directory: RunDirectory,
-        budget: Budget,
-        handlers_for: HandlersFor,
-        watcher: Watcher,
-    ) -> None:
-        from bothends.eval.trial import GoldBook
-
-        self._experiment = experiment
-        self._terms = terms
-        self._checker = checker
-        self._directory = directory
-        self._budget = budget
-        self._handlers_for = handlers_for
-        self._watcher = watcher
-        self._golds = GoldBook(experiment.suite, experiment.scale_factor, terms, directory)
-        self._telling = threading.Lock()
-        self._interrupted = False
-
-    def do(self, todo: Sequence[_Planned]) -> None:
-        try:
-            work_through(todo, self._experiment.concurrency, self._begin)
-        except BaseException:
-            # What is still under way runs on engines that are about to be closed.
-            self._interrupted = True
-            raise
-
-    def _begin(self) -> Callable[[_Planned], bool]:
-        """Return what a thread does with each trial: it has an engine and agents of its own."""
-        from bothends.agent.agent import Agent
-
-        engine = QueuedEngine(self._terms.slots)
-        agents: dict[str, Agent] = {}
-
-        def do(planned: _Planned) -> bool:
-            model = planned.model
-            if model.spec not in agents:
-                agents[model.spec] = Agent(
-                    engine,
-                    model,
-                    checker=self._checker,
-                    recipe=self._experiment.recipe,
-                    limits=self._terms.limits,
-                    retry=self._experiment.retry,
-                    redaction=self._terms.redaction,
-                )
-            expected = self._budget.admit(model.spec)
-            if expected is None:
-                return False
-            trial = None
-            try:
-                trial = self._run(planned, agents[model.spec])
-            finally:
-                self._budget.settle(expected, trial)
-            return trial is not None
-
-        return do
-
-    def _run(self, planned: _Planned, agent: Agent) -> Trial | None:
-        from bothends.eval.trial import run_trial
-        from bothends.eval.witness import Witness, write_down
-
-        witness = Witness() if self._experiment.transcripts else None
-        key, case = planned.key, planned.case
-        with self._telling:
-            self._watcher.phase(f"question {key.question_id}: {planned.model.label}")
-        gold = self._golds.outcome(planned.question)
-        try:
-            trial = run_trial(
-                key,
-                case,
-                gold,
-                agent,
-                self._terms,
-                (*self._handlers_for(planned.model, case), *([witness] if witness else ())),
-                gold_nondeterministic=self._golds.nondeterministic(planned.question),
+def _manifest(
+    experiment: Experiment,
+    name: str,
+    suite: Suite,
+    questions: Sequence[Question],
+    models: Sequence[Model],
+    engine: Engine,
+    grounds: Grounds,
+    prices: PriceBook,
+) -> Manifest:
+    ground = asdict(engine.fingerprint())
+    databases = grounds.digests if len(grounds.digests) > 1 else {}
+    machine = prices.machine(experiment.machine)
+    return Manifest(
+        name=name,
+        created_at=_now(),
+        experiment=experiment,
+        models=tuple(
+            ModelTerms(
+                spec=model.spec,
+                label=model.label,
+                kind=model.kind,
+                description=model.description,
+                priced_by=describe_pricing(model.pricing, prices),
+                sampling=dict(model.sampling),
             )
-        except RefusedError as error:
-            raise RefusedError(
-                f"{planned.model.label}: {error}. What was measured is in {self._directory.path}; "
-                "the same command goes on from there"
-            ) from error
-        if self._interrupted:
-            return None
-        trial = write_down(self._directory, trial, witness)
-        with self._telling:
-            self._watcher.trial(trial)
-        return trial
+            for model in models
+        ),
+        questions=question_terms(questions, engine.name),
+        excluded=experiment.excluded(suite),
+        fingerprint=fingerprint_digest(ground, databases),
+        engine=ground,
+        databases=databases,
+        machine=machine.describe(),
+        prices=prices.snapshot([model.pricing for model in models], [machine]),
+        versions=package_versions(),
+        hardware=describe_hardware(),
+    )
 
 
 def _terms(
@@ -355,12 +225,12 @@ def _budget(
 
 def _plan(
     experiment: Experiment, engine: Engine, questions: Sequence[Question], models: Sequence[Model]
-) -> list[_Planned]:
+) -> list[Planned]:
     """Order the trials so that whatever drifts over a run falls on all models alike."""
     from bothends.agent.models.base import Case
 
     return [
-        _Planned(
+        Planned(
             TrialKey(
                 suite=experiment.suite,
                 question_id=question.id,

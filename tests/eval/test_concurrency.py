@@ -17,7 +17,8 @@ from bothends.agent.models.scripted import ScriptedChatModel
 from bothends.engines.sqlite import SqliteEngine
 from bothends.eval.budget import Forecast
 from bothends.eval.record import Trial
-from bothends.eval.runner import Silent, run_experiment
+from bothends.eval.runner import run_experiment
+from bothends.eval.watcher import Silent
 from bothends.infra.errors import UsageError
 
 from .tiny import PRICED, tiny_experiment

@@ -10,8 +10,9 @@ import pytest
 from bothends.eval.experiment import Experiment, Regimen
 from bothends.eval.fork import find_fork
 from bothends.eval.record import Trial
-from bothends.eval.runner import Silent, run_experiment
+from bothends.eval.runner import run_experiment
 from bothends.eval.store import RunDirectory
+from bothends.eval.watcher import Silent
 from bothends.infra.errors import RecordError, UsageError
 
 

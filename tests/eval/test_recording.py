@@ -12,7 +12,8 @@ from bothends.agent.models.registry import load_model
 from bothends.eval.experiment import Experiment, Regimen
 from bothends.eval.record import Trial
 from bothends.eval.recording import recording_files
-from bothends.eval.runner import Silent, run_experiment
+from bothends.eval.runner import run_experiment
+from bothends.eval.watcher import Silent
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import ReplayError, UsageError
 from bothends.infra.prices import PriceBook

@@ -15,9 +15,10 @@ from bothends.engines.postgres_server import PostgresServer
 from bothends.eval.experiment import Experiment, Regimen
 from bothends.eval.metrics import ex
 from bothends.eval.record import Trial
-from bothends.eval.runner import Silent, run_experiment
+from bothends.eval.runner import run_experiment
 from bothends.eval.store import RunDirectory
 from bothends.eval.suites.registry import load_suite
+from bothends.eval.watcher import Silent
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import (
     ProviderError,

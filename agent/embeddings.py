@@ -36,6 +36,7 @@ class EmbeddingModel:
 
     def __init__(self, name: str, embedder: Embedder | None = None) -> None:
         self.name = name
+        self._named = embedder is None
         self._embedder = embedder
         self._loading = threading.Lock()
 
@@ -47,6 +48,11 @@ class EmbeddingModel:
         if isinstance(given, Embedder):
             return cls(_described(given), given)
         return given
+
+    @property
+    def priced_as(self) -> str | None:
+        """The `provider:model` that its tokens are priced as; None for an object of one's own."""
+        return self.name if self._named else None
 
     def load(self) -> Embedder:
         """Return the object, which is made the first time.

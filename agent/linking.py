@@ -15,6 +15,7 @@ from bothends.agent.embeddings import EmbeddingModel
 from bothends.agent.lexical import bm25, question_words, words
 from bothends.agent.recipe import LinkingMode, Recipe
 from bothends.agent.retry import RetryPolicy, call_with_retry
+from bothends.agent.tokens import count_tokens
 from bothends.engines import Engine
 from bothends.infra.errors import EngineError, ProviderError
 from bothends.tools import ToolReport, most_tables
@@ -52,7 +53,7 @@ def link_tables_tool(engine: Engine, recipe: Recipe, retry: RetryPolicy) -> Base
 
     A trial stands by itself: each reads the DDL of all tables, and embeds it, anew. Seconds spent
     on embeddings, on waiting for their provider too, are the step's own; the step says how many
-    they were, and that the embedding's tokens are not priced.
+    they were. Tokens are counted here, since LangChain's embeddings report none.
 
     Args:
         engine: The engine.
@@ -66,22 +67,30 @@ def link_tables_tool(engine: Engine, recipe: Recipe, retry: RetryPolicy) -> Base
         texts = [_ddl(engine, name) for name in names] if linking != "none" else []
         engine_s = engine.clock_s() - started_s
         note = ""
+        tokens: int | None = None
+        priced_as: str | None = None
         scores: Sequence[float] = ()
         if linking == "lexical":
-            documents = [
+            bags = [
                 words(name) * _NAME_WEIGHT + words(text)
                 for name, text in zip(names, texts, strict=True)
             ]
-            scores = bm25(question_words(question), documents)
+            scores = bm25(question_words(question), bags)
         elif linking == "embedding":
             assert recipe.embeddings is not None  # noqa: S101 - the recipe sees to it
             embedding_s = engine.clock_s()
-            scores = _similarities(recipe.embeddings, question, names, texts, retry)
+            documents = [
+                f"{name}\n{text}"[:_EMBEDDED_CHARACTERS]
+                for name, text in zip(names, texts, strict=True)
+            ]
+            scores = _similarities(recipe.embeddings, question, documents, retry)
             embedding_s = engine.clock_s() - embedding_s
             note = (
                 f"\n({len(names) + 1} texts embedded by {recipe.embeddings.name} in "
-                f"{embedding_s:.3f} s; its tokens are not priced)"
+                f"{embedding_s:.3f} s)"
             )
+            tokens = sum(map(count_tokens, (*documents, question)))
+            priced_as = recipe.embeddings.priced_as
         order = sorted(range(len(names)), key=lambda place: -scores[place] if scores else 0)
         ranked = [names[place] for place in order]
         shown = [
@@ -92,7 +101,13 @@ def link_tables_tool(engine: Engine, recipe: Recipe, retry: RetryPolicy) -> Base
             named = ", ".join(left_out[:_SHOWN_LEFT_OUT])
             more = len(left_out) - _SHOWN_LEFT_OUT
             text += f"\nleft out: {named}" + (f", and {more:,} more" if more > 0 else "")
-        report = LinkReport(engine_s=engine_s, tables=tuple(ranked[:most]), total=len(names))
+        report = LinkReport(
+            engine_s=engine_s,
+            tokens=tokens,
+            priced_as=priced_as,
+            tables=tuple(ranked[:most]),
+            total=len(names),
+        )
         return text + note, report
 
     return StructuredTool.from_function(
@@ -126,8 +141,7 @@ def _ddl(engine: Engine, table: str) -> str:
 def _similarities(
     model: EmbeddingModel,
     question: str,
-    names: Sequence[str],
-    texts: Sequence[str],
+    documents: Sequence[str],
     retry: RetryPolicy,
 ) -> list[float]:
     """Return the cosine between the question's vector and that of each table's name and DDL.
@@ -139,11 +153,8 @@ def _similarities(
     def ask(call: Callable[[], Any]) -> Any:
         return call_with_retry(call, retry, on_wait=lambda *_: None)
 
-    documents = [
-        f"{name}\n{text}"[:_EMBEDDED_CHARACTERS] for name, text in zip(names, texts, strict=True)
-    ]
     embedder = model.load()
-    vectors = ask(lambda: embedder.embed_documents(documents)) if documents else []
+    vectors = ask(lambda: embedder.embed_documents(list(documents))) if documents else []
     asked = ask(lambda: embedder.embed_query(question))
     if len(vectors) != len(documents) or any(len(vector) != len(asked) for vector in vectors):
         raise ProviderError(

@@ -40,6 +40,7 @@ class _Entry:
     wait_s: float = 0.0
     engine_s: float = 0.0
     usage: Usage | None = None
+    priced_as: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     calls_from_text: int = 0
     text: str = ""
@@ -92,6 +93,7 @@ class Meter(BaseCallbackHandler):
                 wait_s=entry.wait_s,
                 engine_s=entry.engine_s,
                 usage=entry.usage,
+                priced_as=entry.priced_as,
                 tool_calls=entry.tool_calls,
                 calls_from_text=entry.calls_from_text,
                 text=entry.text,
@@ -197,6 +199,11 @@ class Meter(BaseCallbackHandler):
             if isinstance(output.artifact, ToolReport):
                 entry.engine_s = output.artifact.engine_s
                 entry.error = output.artifact.error
+                entry.priced_as = output.artifact.priced_as
+                if output.artifact.tokens is not None:
+                    entry.usage = Usage(
+                        input_tokens=output.artifact.tokens, output_tokens=0, estimated=True
+                    )
             elif output.status == "error":
                 entry.error = entry.text
 

@@ -108,7 +108,14 @@ class Step(BaseModel):
     seconds: float = Field(description="Its duration, with the LLM calls inside it.")
     wait_s: float = Field(0.0, description="Back-off waited after it, before the next attempt.")
     engine_s: float = Field(0.0, description="Seconds of it in which the engine worked.")
-    usage: Usage | None = Field(None, description="Tokens; null for a tool or when not reported.")
+    usage: Usage | None = Field(
+        None, description="Tokens; null when not reported, and for a tool that embeds nothing."
+    )
+    priced_as: str | None = Field(
+        None,
+        description="The `provider:model` whose prices the tokens of a tool, which embeds, are "
+        "charged; null for LLM calls, and for embeddings on a machine of one's own.",
+    )
     tool_calls: tuple[ToolCall, ...] = Field((), description="What the LLM asked for.")
     calls_from_text: int = Field(
         0, description="How many of those calls it wrote as JSON in its text."

@@ -51,6 +51,9 @@ def price_steps(
     """
 
     def llm_usd(step: Step) -> float | None:
+        if step.priced_as is not None:
+            provider, _, model = step.priced_as.partition(":")
+            return _llm_usd(step, TokenPricing(provider, model), prices)
         by = checker_pricing if step.role == "checker" else pricing
         return _llm_usd(step, by, prices)
 
@@ -109,10 +112,14 @@ def _stage_cost(
         if share.step.parent is None
     )
     calls = [share for share in shares if share.step.kind == "llm"]
+    embedded = [share for share in shares if share.step.priced_as is not None]
     llm_s = sum((call.step.seconds + call.step.wait_s) * call.fraction for call in calls)
     engine_s = sum(share.step.engine_s * share.fraction for share in shares)
     usd = _sum(
-        [None if (whole := llm_usd(call.step)) is None else whole * call.fraction for call in calls]
+        [
+            None if (whole := llm_usd(share.step)) is None else whole * share.fraction
+            for share in (*calls, *embedded)
+        ]
     )
     engine_usd = engine_usd_per_s * (engine_s if billing == "busy" else seconds)
     return StageCost(

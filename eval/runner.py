@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -25,7 +25,7 @@ from bothends.eval.suites.base import Question, Suite
 from bothends.eval.watcher import Silent, Watcher
 from bothends.eval.work import Planned, Work
 from bothends.infra.errors import UsageError
-from bothends.infra.prices import NoPricing, PriceBook
+from bothends.infra.prices import NoPricing, PriceBook, Pricing, TokenPricing
 from bothends.infra.system import describe_hardware, package_versions
 
 if TYPE_CHECKING:
@@ -187,10 +187,19 @@ def _manifest(
         engine=ground,
         databases=databases,
         machine=machine.describe(),
-        prices=prices.snapshot([model.pricing for model in models], [machine]),
+        prices=prices.snapshot(
+            [*(model.pricing for model in models), *_embedding_pricing(experiment)], [machine]
+        ),
         versions=package_versions(),
         hardware=describe_hardware(),
     )
+
+
+def _embedding_pricing(experiment: Experiment) -> Iterator[Pricing]:
+    embeddings = experiment.recipe.embeddings
+    if embeddings is not None and embeddings.priced_as is not None:
+        provider, _, model = embeddings.priced_as.partition(":")
+        yield TokenPricing(provider, model)
 
 
 def _terms(

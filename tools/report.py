@@ -18,9 +18,13 @@ class ToolReport:
         error: What went wrong, or None; the model sees it as the observation.
         sql: The query, for `check_query` and `run_query`.
         outcome: What became of the query, for `run_query`.
+        tokens: Tokens that it had embedded, counted here; None where it embeds nothing.
+        priced_as: The `provider:model` that these are priced as; None where they cost nothing.
     """
 
     engine_s: float = 0.0
     error: str | None = None
     sql: str | None = None
     outcome: Outcome | None = None
+    tokens: int | None = None
+    priced_as: str | None = None

@@ -25,6 +25,7 @@ from bothends.agent.recipe import Recipe
 from bothends.agent.record import AgentRun
 from bothends.agent.retry import RetryPolicy
 from bothends.agent.stages import stage_shares
+from bothends.agent.tokens import count_tokens
 from bothends.engines import Engine, open_engine
 from bothends.infra.errors import MissingExtraError, ProviderError, UsageError
 
@@ -174,7 +175,16 @@ def test_embedding_linking(school: Engine, telling: Telling) -> None:
     lines = run.steps[0].text.splitlines()
     assert lines[:2] == ["enrolments\t0.7071", "pupils\t0.7071"]
     assert lines[-1].startswith("(6 texts embedded by Bag(bag-of-words) in 0.")
-    assert lines[-1].endswith(" s; its tokens are not priced)")
+    # Its tokens were counted here; an object of one's own is charged nothing for them.
+    (linking, *_), usage = run.steps, run.steps[0].usage
+    assert usage is not None
+    assert usage.estimated
+    sent = [*settings["embeddings"].seen, "Who has the top salary of each pupil?"]
+    assert usage.input_tokens == sum(map(count_tokens, sent))
+    assert linking.priced_as is None
+    assert EmbeddingModel("openai:text-embedding-3-small").priced_as == (
+        "openai:text-embedding-3-small"
+    )
     # Its seconds are the trial's, and of no engine.
     linked = run.steps[0]
     assert run.seconds >= linked.seconds >= linked.engine_s + 0.05

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -200,3 +201,20 @@ def test_pricing_in_words() -> None:
     assert describe_pricing(MachinePricing("a machine", 0.35), book) == (
         "a machine at $0.35/h, seconds of calls"
     )
+
+
+def test_embedding_is_priced_by_its_own_price_and_unknown_without_one(tmp_path: Path) -> None:
+    usage = Usage(input_tokens=500_000, output_tokens=0, estimated=True)
+    linking = tool(0, 0, "link_tables", usage=usage, priced_as="openai:small", engine_s=0.0)
+    steps = [linking, llm(1, 0, "run_query"), tool(2, 0, "run_query")]
+    stages, cost = price(steps)
+    assert (stages["schema"].llm_usd, cost.llm_usd, cost.usd) == (None, None, None)
+    book = tmp_path / "prices.yaml"
+    book.write_text("models:\n  openai:small: {input_usd_per_mtok: 0.02, output_usd_per_mtok: 0}\n")
+    stages, cost = price(steps, prices=PriceBook.load(book))
+    assert stages["schema"].llm_usd == pytest.approx(0.01)
+    assert stages["schema"].llm_s == 0
+    # 1,000 tokens in and 100 out at 2.5 and 10 dollars a million.
+    assert cost.llm_usd == pytest.approx(0.01 + 0.0025 + 0.001)
+    own = linking.model_copy(update={"priced_as": None})
+    assert price([own, *steps[1:]])[1].llm_usd == pytest.approx(0.0035)

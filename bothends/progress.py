@@ -42,10 +42,11 @@ class RunProgress:
         self._live = console.is_terminal
         self._cost_usd = 0.0
         self._unpriced = 0
+        self._total = self._completed = 0
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
-            TextColumn("{task.completed:.0f}/{task.total:.0f} trials"),
+            TextColumn("{task.fields[count]}"),
             TextColumn("{task.fields[cost]}"),
             TimeRemainingColumn(elapsed_when_finished=True),
             console=console,
@@ -72,7 +73,7 @@ class RunProgress:
         """Show what is done now."""
         if self._live:
             if self._task is None:
-                self._task = self._bar.add_task("", total=None, cost="")
+                self._task = self._bar.add_task("", total=None, count="", cost="")
             self._bar.update(self._task, description=escape(text))
         elif self._task is None:
             self._console.print(escape(text))
@@ -89,8 +90,10 @@ class RunProgress:
             self._count(trial)
         self._before_usd, self._started_s = self._cost_usd, time.monotonic()
         if self._task is None:
-            self._task = self._bar.add_task("", total=total, cost="")
-        self._bar.update(self._task, total=total, completed=len(done), cost=self._cost())
+            self._task = self._bar.add_task("", total=total, count="", cost="")
+        self._bar.update(self._task, total=total, completed=len(done))
+        self._total, self._completed = total, len(done)
+        self._tell()
 
     def go_on(self, forecast: Forecast) -> bool:
         """Say what is left to be run and what it will cost, and ask where somebody is there."""
@@ -117,14 +120,21 @@ class RunProgress:
     def trial(self, trial: Trial) -> None:
         """Move on by one trial."""
         self._count(trial)
+        self._completed += 1
         if self._task is not None:
-            self._bar.update(self._task, advance=1, cost=self._cost())
+            self._bar.update(self._task, advance=1)
+        self._tell()
         if not self._live:
             self._console.print(
                 f"{escape(trial.model_label)}, question {escape(trial.key.question_id)}: "
                 f"{escape(_said(trial))}, {trial.e2e_s:.2f} s; {self._cost()}",
                 soft_wrap=True,
             )
+
+    def _tell(self) -> None:
+        if self._task is not None:
+            count = f"{self._completed:,}/{self._total:,} trials"
+            self._bar.update(self._task, count=count, cost=self._cost())
 
     def _count(self, trial: Trial) -> None:
         if trial.cost.usd is None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
+import pty
+import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 
@@ -68,8 +73,6 @@ def test_scripts_and_servers_of_ones_own_ask_nobody(monkeypatch: pytest.MonkeyPa
 def test_the_command_says_why_it_stopped_and_exits_with_3(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sqlite3
-
     from bothends.cli import main
 
     database, suite = tmp_path / "d.sqlite", tmp_path / "s.yaml"
@@ -93,3 +96,44 @@ def test_the_command_says_why_it_stopped_and_exits_with_3(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 0
+
+
+def on_a_terminal(*arguments: str) -> tuple[int, str]:
+    """Run the command with a terminal of 100 columns, as a person has one."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bothends", *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"},
+    )
+    os.close(theirs)
+    said = b""
+    # Reading what nobody can write any more is an error on Linux.
+    with contextlib.suppress(OSError):
+        while piece := os.read(ours, 65_536):
+            said += piece
+    os.close(ours)
+    return process.wait(60), said.decode(errors="replace")
+
+
+def test_bars_are_drawn_on_a_terminal(tmp_path: Path) -> None:
+    database, suite = tmp_path / "d.sqlite", tmp_path / "s.yaml"
+    with sqlite3.connect(database) as connection:
+        connection.execute("CREATE TABLE item AS SELECT 1 AS number")
+    connection.close()
+    suite.write_text("- id: a\n  question: How many?\n  gold: SELECT count(*) FROM item\n")
+    run = ("run", "--suite", str(suite), "--engine", f"sqlite:///{database}", "--replicas", "3")
+    code, said = on_a_terminal(*run, "--model", "scripted:perfect", "--out", str(tmp_path / "run"))
+    assert code == 0, said
+    assert "3/3 trials" in said
+    assert "so far" in said
+    predictions = tmp_path / "p.jsonl"
+    predictions.write_text('{"question_id": "a", "sql": "SELECT 1"}\n')
+    score = ("score", "--suite", str(suite), "--engine", "sqlite", "--data", str(database))
+    code, said = on_a_terminal(
+        *score, "--predictions", str(predictions), "--out", str(tmp_path / "scored")
+    )
+    assert code == 0, said
+    assert "scoring" in said

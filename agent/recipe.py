@@ -89,8 +89,11 @@ class Recipe(BaseModel):
         "was rejected is corrected; a time-out is a bill, and ends the trial.",
     )
 
-    # What is refused under other recipes. The settings of react are not: their descriptions say so.
+    # What is refused under other recipes.
     _OF: ClassVar[dict[str, tuple[str, ...]]] = {
+        "check": ("react",),
+        "max_turns": ("react",),
+        "run_answer_sql": ("react",),
         "linking": ("single", "single+correct", "self-consistency"),
         "samples": ("self-consistency",),
         "corrections": ("single+correct",),

@@ -9,16 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bothends.agent.recipe import Recipe
     from bothends.agent.retry import RetryPolicy
     from bothends.agent.sampling import Sampling
     from bothends.api import Run, ask, load_run, run, score
     from bothends.eval.ask import Answer
+    from bothends.eval.experiment import Experiment
     from bothends.eval.record import Trial, Verdict
     from bothends.infra.errors import BothendsError
 
 __all__ = [
     "Answer",
     "BothendsError",
+    "Experiment",
+    "Recipe",
     "RetryPolicy",
     "Run",
     "Sampling",
@@ -33,6 +37,8 @@ __all__ = [
 _HOMES = {
     "Answer": "bothends.eval.ask",
     "BothendsError": "bothends.infra.errors",
+    "Experiment": "bothends.eval.experiment",
+    "Recipe": "bothends.agent.recipe",
     "RetryPolicy": "bothends.agent.retry",
     "Run": "bothends.api",
     "Sampling": "bothends.agent.sampling",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bothends.agent.recipe import CheckMode, LinkingMode, Recipe, RecipeName
 from bothends.agent.retry import RetryPolicy
 from bothends.agent.sampling import Sampling
+from bothends.arguments import made, names
 from bothends.engines.base import Limits
 from bothends.eval.experiment import Billing, Experiment, Regimen
 from bothends.infra.errors import UsageError
@@ -115,7 +116,8 @@ def ask(
         checker=checker,
         base_url=base_url,
         sampling=sampling,
-        recipe=Recipe(
+        recipe=made(
+            Recipe,
             name=recipe,
             check=check,
             max_turns=max_turns,
@@ -257,22 +259,24 @@ def run(
         return run_whole(experiment, out, recording, redact, callbacks=callbacks, fork=fork)
     if not models:
         raise UsageError("say what is to be run: an experiment, its file, or models")
-    experiment = Experiment(
+    experiment = made(
+        Experiment,
         suite=suite,
-        question_ids=_tuple(question_ids),
-        databases=_tuple(databases),
-        difficulties=_tuple(difficulties),
+        question_ids=names(question_ids),
+        databases=names(databases),
+        difficulties=names(difficulties),
         sample=sample,
         sample_seed=sample_seed,
         engine=engine,
         scale_factor=scale_factor,
         data=Path(data),
-        models=tuple(models),
+        models=names(models) or (),
         checker=checker,
         base_url=base_url,
         sampling=sampling or Sampling(),
         retry=retry or RetryPolicy(),
-        recipe=Recipe(
+        recipe=made(
+            Recipe,
             name=recipe,
             check=check,
             max_turns=max_turns,
@@ -292,7 +296,7 @@ def run(
         budget_tokens=budget_tokens,
         timeout_s=timeout_s,
         max_rows=max_rows,
-        regimen=Regimen(warmups=warmups, repeats=repeats),
+        regimen=made(Regimen, warmups=warmups, repeats=repeats),
         machine=machine,
         billing=billing,
         prices=Path(prices) if prices else None,
@@ -366,14 +370,14 @@ def score(
         sets,
         suite=suite,
         engine=engine,
-        question_ids=_tuple(question_ids),
-        databases=_tuple(databases),
-        difficulties=_tuple(difficulties),
+        question_ids=names(question_ids),
+        databases=names(databases),
+        difficulties=names(difficulties),
         sample=sample,
         sample_seed=sample_seed,
         scale_factor=scale_factor,
         data=Path(data),
-        priced_as=tuple(models),
+        priced_as=names(models) or (),
         timeout_s=timeout_s,
         gold_timeout_s=gold_timeout_s,
         max_rows=max_rows,
@@ -386,7 +390,3 @@ def score(
     directory = Path(out) if out else default_directory(experiment)
     score_predictions(experiment, experiment.load_suite(), sets, directory)
     return load_run(directory)
-
-
-def _tuple(values: Sequence[str] | None) -> tuple[str, ...] | None:
-    return None if values is None else tuple(values)

@@ -126,7 +126,10 @@ BaseUrl = Annotated[
     str | None, typer.Option(help="Address of an OpenAI-compatible server, for openai:NAME.")
 ]
 Temperature = Annotated[
-    float | None, typer.Option(min=0, help="Sampling temperature. Default: the provider's.")
+    float | None,
+    typer.Option(
+        min=0, help="Sampling temperature. Default: the provider's; 0 on a server of one's own."
+    ),
 ]
 TopP = Annotated[
     float | None, typer.Option(help="Nucleus sampling's mass. Default: the provider's.")
@@ -187,7 +190,7 @@ Redact = Annotated[
     str | None,
     typer.Option(
         help="module:function, given each result cell's column and value before a model sees it "
-        "or it is kept; what it returns takes its place."
+        "or it is kept; what it returns takes its place. `ask` still prints the true rows."
     ),
 ]
 Prices = Annotated[Path | None, typer.Option(help="YAML file of prices that override the bundled.")]

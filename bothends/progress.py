@@ -14,8 +14,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.prompt import Confirm
 
 from bothends.eval.budget import Forecast
+from bothends.eval.manifest import Manifest
 from bothends.eval.record import Trial
-from bothends.eval.store import Manifest
 from bothends.infra.text import as_cell
 
 __all__ = ["RunProgress"]

@@ -22,11 +22,13 @@ class Run:
         directory: The run directory, with `trials.jsonl`, `manifest.json` and the reports.
         trials: Every trial.
         summaries: The metrics of each model, by its label, in the order they were named.
+        missing: How many trials are not in, since a budget or an interrupt ended the run.
     """
 
     directory: Path
     trials: tuple[Trial, ...]
     summaries: dict[str, Summary]
+    missing: int = 0
 
     @property
     def report(self) -> Path:
@@ -34,7 +36,7 @@ class Run:
         return self.directory / "report.html"
 
 
-def load_run(out: Path) -> Run:
+def load_run(out: Path | str) -> Run:
     """Read a run directory, finished or not, and write its reports anew.
 
     Args:
@@ -45,7 +47,7 @@ def load_run(out: Path) -> Run:
     """
     from bothends.eval.report.load import load_report
 
-    return write_reports(load_report(out), out)
+    return write_reports(load_report(Path(out)), Path(out))
 
 
 def write_reports(source: ReportInput, out: Path) -> Run:
@@ -72,4 +74,5 @@ def write_reports(source: ReportInput, out: Path) -> Run:
             )
             for model in source.models
         },
+        missing=source.missing,
     )

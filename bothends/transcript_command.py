@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["transcript"]
 
+_NAMED = 20
+
 
 def transcript(
     directory: Annotated[Path, typer.Argument(metavar="RUNDIR", help="The run directory.")],
@@ -40,9 +42,16 @@ def transcript(
             for line in _lines(each, names.get(key.model, key.model)):
                 typer.echo(_printable(line))
     if not found:
+        kept = list(dict.fromkeys(each.key.question_id for each in run.transcripts()))
+        if not kept:
+            raise UsageError(
+                f"{directory} keeps no transcripts: they are gone, or it was run with "
+                "--no-transcripts"
+            )
+        more = f", and {len(kept) - _NAMED} more" if len(kept) > _NAMED else ""
         raise UsageError(
-            f"{directory} keeps no such transcript: `bothends report {directory}` shows what was "
-            "run; nothing is kept of what was run with --no-transcripts"
+            f"{directory} has no such transcript; its questions are {', '.join(kept[:_NAMED])}"
+            f"{more}, its models {', '.join(names.values())}"
         )
 
 

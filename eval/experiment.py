@@ -173,6 +173,11 @@ class Experiment(BaseModel):
     def _recipe_fits(self) -> Self:
         """Refuse a recipe's idle settings now, and not when the first agent is made."""
         self.recipe.refuse_idle()
+        if self.checker is not None and self.recipe.check not in {"llm", "both"}:
+            raise UsageError(
+                f"--check {self.recipe.check} asks no checker: leave --checker out, or take "
+                "--check llm or both"
+            )
         return self
 
     @field_validator("base_url")
@@ -216,13 +221,15 @@ class Experiment(BaseModel):
             seed=self.sample_seed,
         )
 
-    def dataset(self, suite: Suite, database: str) -> Dataset | None:
+    def dataset(self, suite: Suite, database: str, *, generate: bool = True) -> Dataset | None:
         """Return a database of the suite; None where the engine's address says where the data is.
 
         Raises:
             DataError: If it is missing.
         """
-        return suite.dataset_on(self.engine, self.scale_factor, self.data, database)
+        return suite.dataset_on(
+            self.engine, self.scale_factor, self.data, database, generate=generate
+        )
 
     def excluded(self, suite: Suite) -> dict[str, str]:
         """Return the questions that it would ask and the suite leaves out, with the reasons."""

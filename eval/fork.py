@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from bothends.eval.experiment import Experiment
+from bothends.eval.grounds import asked_of, data_changed
+from bothends.eval.manifest import ForkOrigin, Manifest
 from bothends.eval.record import Trial, TrialKey
-from bothends.eval.store import ForkOrigin, Manifest, RunDirectory
+from bothends.eval.store import RunDirectory
 from bothends.eval.transcripts import untold
 from bothends.infra.errors import UsageError
 
@@ -34,6 +36,7 @@ def find_fork(
 
     Raises:
         UsageError: If there is no run to fork.
+        BothendsError: If the questions cannot be read.
     """
     base = out or usual
     if out is not None and not _is_run(out) and _is_run(usual):
@@ -41,8 +44,12 @@ def find_fork(
     family = tuple(_family(base))
     if not family:
         raise UsageError(f"there is no run in {base} that could be forked: leave --fork out")
+    suite = experiment.load_suite()
+    asked = asked_of(experiment, suite)
     for path in family:
-        if RunDirectory(path).manifest.experiment.measured() == experiment.measured():
+        manifest = RunDirectory(path).manifest
+        same = manifest.experiment.measured() == experiment.measured()
+        if same and manifest.questions == asked and not data_changed(manifest, experiment, suite):
             return path, ()
     number = 1
     while _is_run(_numbered(base, number)):

@@ -9,15 +9,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from bothends.engines import Engine, open_engine
-from bothends.engines.registry import without_password
+from bothends.engines.registry import engine_name, without_password
 from bothends.engines.slots import EngineSlots
 from bothends.eval.experiment import Experiment
-from bothends.eval.store import QuestionTerms
+from bothends.eval.manifest import Manifest, QuestionTerms
 from bothends.eval.suites.base import Question, Suite
 from bothends.infra.dataset import Dataset
-from bothends.infra.errors import UsageError
+from bothends.infra.errors import DataError, UsageError
 
-__all__ = ["Grounds", "fingerprint_digest", "question_terms"]
+__all__ = ["Grounds", "asked_of", "data_changed", "fingerprint_digest", "question_terms"]
 
 
 class Grounds:
@@ -97,6 +97,34 @@ class Grounds:
 
 def _scale(suite: str, scale_factor: float | None) -> str:
     return suite if scale_factor is None else f"{suite} at scale factor {scale_factor:g}"
+
+
+def asked_of(experiment: Experiment, suite: Suite) -> tuple[QuestionTerms, ...]:
+    """Return the questions of an experiment as they are now, without opening its engine.
+
+    Raises:
+        BothendsError: If they cannot be read.
+    """
+    return question_terms(experiment.select(suite), engine_name(experiment.engine))
+
+
+def data_changed(manifest: Manifest, experiment: Experiment, suite: Suite) -> bool:
+    """Whether data that a run was measured on is there and is not what it was.
+
+    Data that is gone leaves what was measured as it is. Of a server's own tables nothing is told
+    here: that takes an engine.
+    """
+    for database in dict.fromkeys(question.database for question in manifest.questions):
+        try:
+            dataset = experiment.dataset(suite, database, generate=False)
+        except DataError:
+            continue
+        if dataset is None:
+            continue
+        known = manifest.databases.get(database, manifest.engine.get("data"))
+        if known not in {dataset.digest, f"{dataset.name} {dataset.digest}".strip()}:
+            return True
+    return False
 
 
 def question_terms(questions: Sequence[Question], engine: str) -> tuple[QuestionTerms, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bothends.eval.store import Manifest
+from bothends.eval.manifest import Manifest
 from bothends.infra.errors import UsageError
 
 if TYPE_CHECKING:

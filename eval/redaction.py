@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import importlib
 import sys
+from datetime import date
+from decimal import Decimal
 from operator import attrgetter
 from pathlib import Path
-from typing import cast
+from types import NoneType
+from typing import Final, cast
 
 from bothends.infra.errors import UsageError
 from bothends.tools.text import Redaction
 
-__all__ = ["load_redaction", "name_of"]
+__all__ = ["load_redaction", "name_of", "tried"]
+
+_CELLS: Final = (str, bytes, int, float, Decimal, date, NoneType)
 
 
 def load_redaction(name: str | None) -> Redaction | None:
@@ -21,7 +26,7 @@ def load_redaction(name: str | None) -> Redaction | None:
         name: `module:function`; None for none.
 
     Raises:
-        UsageError: If there is no such function, or importing its module fails.
+        UsageError: If there is no such function, importing its module fails, or it fails itself.
     """
     if name is None:
         return None
@@ -40,7 +45,28 @@ def load_redaction(name: str | None) -> Redaction | None:
         sys.path.remove(here)
     if not callable(found):
         raise UsageError(f"{name!r} is no function: it must take a column's name and a value")
-    return cast(Redaction, found)
+    return tried(cast(Redaction, found))
+
+
+def tried(function: Redaction) -> Redaction:
+    """Return a function that redacts, after one try: a run is not paid for to find out.
+
+    Raises:
+        UsageError: If it fails on a text, or returns what is no value of a cell.
+    """
+    try:
+        returned = function("column", "text")
+    except Exception as error:
+        raise UsageError(
+            f"the redacting function {name_of(function)} fails on a column's name and a text "
+            f"({type(error).__name__}: {error}): mend it"
+        ) from error
+    if not isinstance(returned, _CELLS):
+        raise UsageError(
+            f"the redacting function {name_of(function)} returned a {type(returned).__name__} for "
+            "a text: it must return what takes its place, a text or null, say"
+        )
+    return function
 
 
 def name_of(function: Redaction) -> str:

@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bothends.engines import Engine, Limits
+from bothends.engines.registry import engine_name
 from bothends.engines.slots import EngineSlots
 from bothends.eval.budget import Budget
 from bothends.eval.cost import describe_pricing
 from bothends.eval.experiment import Experiment
 from bothends.eval.fork import start_fork
-from bothends.eval.grounds import Grounds, fingerprint_digest, question_terms
+from bothends.eval.grounds import Grounds, data_changed, fingerprint_digest, question_terms
+from bothends.eval.manifest import Manifest, ModelTerms
 from bothends.eval.record import Trial, TrialKey
 from bothends.eval.recording import recording, recording_files
-from bothends.eval.redaction import load_redaction
-from bothends.eval.store import Manifest, ModelTerms, RunDirectory
+from bothends.eval.redaction import load_redaction, tried
+from bothends.eval.store import RunDirectory
 from bothends.eval.suites.base import Question, Suite
 from bothends.eval.watcher import Silent, Watcher
 from bothends.eval.work import Planned, Work
@@ -82,7 +84,7 @@ def run_experiment(
     from bothends.agent.telemetry import tracing
 
     watcher = watcher or Silent()
-    redaction = redaction or load_redaction(experiment.redact)
+    redaction = tried(redaction) if redaction else load_redaction(experiment.redact)
     suite = experiment.load_suite()
     questions = experiment.select(suite)
     prices = PriceBook.load(experiment.prices)
@@ -95,11 +97,19 @@ def run_experiment(
     models = [load(spec) for spec in experiment.models]
     _check_labels(models)
     checker = load(experiment.checker) if experiment.checker else None
+    if record is not None and not experiment.transcripts:
+        raise UsageError(
+            "a recording keeps the conversations, and --no-transcripts is to keep none: give "
+            "--record or --no-transcripts, not both"
+        )
     if record is not None:
         recording_files(record, models)  # what cannot hold them is said before anything runs
 
     directory = RunDirectory(out)
-    if directory.holds(experiment, len(models) * len(questions) * experiment.replicas):
+    asked = question_terms(questions, engine_name(experiment.engine))
+    if directory.holds(experiment, asked, len(models) * len(questions) * experiment.replicas):
+        if data_changed(directory.manifest, experiment, suite):
+            directory.refuse(["the data are not the same"], experiment.task)
         trials = directory.trials()
         watcher.begin(directory.manifest, trials, len(trials))
         return directory

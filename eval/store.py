@@ -4,94 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
-from bothends.agent.record import ModelKind
 from bothends.eval.experiment import Experiment
+from bothends.eval.manifest import Manifest, QuestionTerms, changes, edits
 from bothends.eval.members import append_member, drop_torn_member, read_members
 from bothends.eval.record import Gold, Trial, TrialKey
 from bothends.eval.transcripts import Transcript
 from bothends.infra.errors import RecordError
 from bothends.infra.redact import Secrets
 
-__all__ = ["ForkOrigin", "Manifest", "ModelTerms", "QuestionTerms", "RunDirectory"]
+__all__ = ["RunDirectory"]
 
 _TRANSCRIPTS: Final = "transcripts.jsonl.gz"
+_LINES: Final = ("trials.jsonl", "gold.jsonl")
 _RecordT = TypeVar("_RecordT", bound=BaseModel)
-
-
-class _Terms(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ModelTerms(_Terms):
-    """What a model was, as the run saw it."""
-
-    spec: str = Field(description="As the user named it.")
-    label: str = Field(description="Its name in tables.")
-    kind: ModelKind = Field(description="hosted, self_hosted, replay or scripted.")
-    description: str = Field(description="What it is, in a plain sentence.")
-    priced_by: str = Field(description="What its calls were priced by.")
-    sampling: dict[str, float | int | str | None] = Field(
-        default_factory=dict,
-        description="The sampling parameters that were sent, null for those that were left to the "
-        "provider; empty for a model that samples nothing.",
-    )
-
-
-class QuestionTerms(_Terms):
-    """A question as it was asked."""
-
-    id: str = Field(description="The question's id.")
-    title: str = Field(description="A few words for tables.")
-    text: str = Field(description="The question's text.")
-    gold_sql: str = Field(description="Its gold on this run's engine.")
-    database: str = Field("", description="The database it is asked of, where there are several.")
-    difficulty: str = Field("", description="How hard its suite says it is.")
-    evidence: str = Field("", description="What the agent was told besides the question.")
-
-
-class ForkOrigin(_Terms):
-    """Where a run began that another one's changed experiment led to."""
-
-    run: str = Field(description="The name of the run whose trials were taken over.")
-    trials: int = Field(description="How many: those that this run would have measured alike.")
-
-
-class Manifest(_Terms):
-    """What a run was: its resolved configuration and everything that bears on its figures."""
-
-    run_version: int = Field(1, description="The version of the run directory's layout.")
-    name: str = Field(description="The run's name: its directory's.")
-    created_at: str = Field(description="When it was first started, ISO 8601, UTC.")
-    experiment: Experiment = Field(description="The resolved configuration.")
-    models: tuple[ModelTerms, ...] = Field(description="The controllers.")
-    questions: tuple[QuestionTerms, ...] = Field(description="The questions that are asked.")
-    excluded: dict[str, str] = Field(
-        default_factory=dict,
-        description="Questions that are not, since their gold does not hold on this engine: why.",
-    )
-    fingerprint: str = Field(description="Digest of the engine's fingerprint and the databases.")
-    engine: dict[str, Any] = Field(
-        description="The engine's fingerprint, over the first database where there are several."
-    )
-    databases: dict[str, str] = Field(
-        default_factory=dict, description="Digest of each database, where there are several."
-    )
-    machine: str = Field(description="The machine that the engine is priced as, with its price.")
-    prices: dict[str, Any] = Field(description="The price snapshot.")
-    versions: dict[str, str] = Field(description="Versions of the packages that bear on results.")
-    hardware: str = Field(description="The machine that ran the harness.")
-    forked_from: ForkOrigin | None = Field(
-        None, description="The run that this one was forked from; null for most."
-    )
 
 
 class RunDirectory:
@@ -128,15 +61,28 @@ class RunDirectory:
         except (OSError, ValidationError) as error:
             raise RecordError(f"{file} cannot be read: {_first_line(error)}") from None
 
-    def holds(self, experiment: Experiment, trials: int) -> bool:
+    def holds(
+        self, experiment: Experiment, questions: Sequence[QuestionTerms], trials: int
+    ) -> bool:
         """Return whether this experiment is in it, with all of its trials.
+
+        Args:
+            experiment: The experiment.
+            questions: Its questions as they are now.
+            trials: How many trials it has.
 
         Raises:
             RecordError: If it holds another run; the message says what differs.
         """
         if not (self.path / "manifest.json").exists():
             return False
-        self._refuse(_changes(self.manifest.experiment, experiment), experiment.task)
+        self._secrets = Secrets.of_environment(experiment.engine)
+        old = self.manifest
+        changed = changes(old.experiment, experiment)
+        self.refuse(
+            changed or edits(old.questions, [self._safe(each) for each in questions]),
+            experiment.task,
+        )
         return len(self.trials()) == trials
 
     def start(self, manifest: Manifest) -> None:
@@ -149,6 +95,12 @@ class RunDirectory:
         if (self.path / "manifest.json").exists():
             self.check(manifest)
         else:
+            for name in _LINES:
+                if (self.path / name).exists():
+                    raise RecordError(
+                        f"{self.path} holds {name} of a run whose manifest.json is gone: put that "
+                        "back, remove the directory, or give another with --out"
+                    )
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
                 temporary = self.path / "manifest.json.tmp"
@@ -156,7 +108,7 @@ class RunDirectory:
                 temporary.replace(self.path / "manifest.json")
             except OSError as error:
                 raise RecordError(f"{self.path} cannot be written: {error.strerror}") from None
-        for name in ("trials.jsonl", "gold.jsonl"):
+        for name in _LINES:
             _drop_torn_line(self.path / name)
         drop_torn_member(self.path / _TRANSCRIPTS)
 
@@ -300,12 +252,22 @@ class RunDirectory:
         return self._secrets.cleaned(record, *kept)
 
     def _check_same(self, old: Manifest, new: Manifest) -> None:
-        changed = _changes(old.experiment, new.experiment)
+        changed = changes(old.experiment, new.experiment)
+        changed = changed or edits(old.questions, [self._safe(each) for each in new.questions])
         if old.fingerprint != new.fingerprint:
             changed.append("the engine, its version or its data are not the same")
-        self._refuse(changed, new.experiment.task)
+        self.refuse(changed, new.experiment.task)
 
-    def _refuse(self, changed: Sequence[str], task: str) -> None:
+    def refuse(self, changed: Sequence[str], task: str) -> None:
+        """Refuse what is another run than the directory's, if it is.
+
+        Args:
+            changed: What differs, a sentence each; empty where nothing does.
+            task: What is done, `run` or `score`.
+
+        Raises:
+            RecordError: If something differs.
+        """
         if not changed:
             return
         fork = (
@@ -317,24 +279,6 @@ class RunDirectory:
             f"{self.path} holds another run: {'; '.join(changed)}. "
             f"{fork} another directory with --out, or remove this one."
         )
-
-
-def _changes(old: Experiment, new: Experiment) -> list[str]:
-    """Return what differs of what is measured, a field each, nested ones by their dotted path."""
-    before, after = (dict(_flat(each.measured())) for each in (old, new))
-    return [
-        f"{path} was {json.dumps(before.get(path))} and is {json.dumps(after.get(path))}"
-        for path in dict.fromkeys([*after, *before])
-        if before.get(path) != after.get(path)
-    ]
-
-
-def _flat(values: Mapping[str, Any], outer: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{outer}{name}.")
-        else:
-            yield f"{outer}{name}", value
 
 
 def _parsed(kind: type[_RecordT], text: bytes, file: Path) -> _RecordT:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from bothends.eval.budget import Forecast
+from bothends.eval.manifest import Manifest
 from bothends.eval.record import Trial
-from bothends.eval.store import Manifest
 
 __all__ = ["Silent", "Watcher"]
 

@@ -148,8 +148,8 @@ class Work:
             )
         except RefusedError as error:
             raise RefusedError(
-                f"{planned.model.label}: {error}. What was measured is in {self._directory.path}; "
-                "the same command goes on from there"
+                f"{planned.model.label}: {error}. What was measured before is kept in "
+                f"{self._directory.path}, and the same command goes on from there"
             ) from error
         if self._interrupted:
             return None

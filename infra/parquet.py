@@ -49,8 +49,8 @@ def parquet_dataset(directory: Path) -> Dataset:
     tables = find_tables(directory)
     if not tables:
         raise DataError(
-            f"{directory} holds no Parquet table; "
-            "put a file <table>.parquet, or a directory of Parquet files, there for each table"
+            f"{directory} holds no Parquet table; put a file <table>.parquet, or a directory of "
+            "Parquet files, there for each table, or name a suite, which has data of its own"
         )
     sizes = {table: size(path) for table, path in tables.items()}
     return Dataset(
@@ -138,11 +138,13 @@ def data_digest(sizes: Mapping[str, TableSize]) -> str:
 def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path] if path.suffix == ".parquet" else []
-    inside = (file for file in path.rglob("*.parquet") if file.is_file())
+    inside = ((file, file.relative_to(path)) for file in path.rglob("*.parquet") if file.is_file())
     return sorted(
         file
-        for file in inside
-        if not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
+        for file, below in inside
+        # What lies deeper is a table's only where it is partitioned: `<column>=<value>/`.
+        if all("=" in part for part in below.parts[:-1])
+        and not any(part.startswith((".", "_")) for part in below.parts)
     )
 
 

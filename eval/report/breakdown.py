@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 
+from bothends.eval.manifest import QuestionTerms
 from bothends.eval.report.source import Group, ReportInput, groups
 from bothends.eval.report.table import MODEL, Cell, Column, Table, marked, name_cell
-from bothends.eval.store import QuestionTerms
 
 __all__ = ["by_database", "by_difficulty", "official"]
 

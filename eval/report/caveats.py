@@ -30,8 +30,8 @@ def caveats(source: ReportInput) -> list[str]:
 
 
 def _unfinished(source: ReportInput) -> Iterable[str]:
-    expected = len(source.models) * len(source.questions) * source.replicas
-    if len(source.trials) < expected:
+    if source.missing:
+        expected = len(source.trials) + source.missing
         yield f"The run is not finished: {len(source.trials):,} of {expected:,} trials are in."
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from bothends.eval.manifest import ModelTerms, QuestionTerms
 from bothends.eval.metrics import Summary, counted, summarise
 from bothends.eval.record import Trial
-from bothends.eval.store import ModelTerms, QuestionTerms
 
 __all__ = ["Group", "ReportInput", "contenders", "groups"]
 
@@ -57,6 +57,11 @@ class ReportInput:
     trials: Sequence[Trial]
     versions: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> int:
+        """How many trials the run still lacks."""
+        return len(self.models) * len(self.questions) * self.replicas - len(self.trials)
 
     @cached_property
     def by_model(self) -> tuple[Group, ...]:

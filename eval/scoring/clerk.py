@@ -11,10 +11,10 @@ from typing import Final
 from bothends.agent.record import Stage, Step, Usage
 from bothends.eval.cost import describe_pricing, price_steps
 from bothends.eval.experiment import Experiment
+from bothends.eval.manifest import ModelTerms
 from bothends.eval.predictions import Prediction, PredictionSet
 from bothends.eval.record import Cost, Gold, StageCost, Status, Trial, TrialKey, Verdict
 from bothends.eval.scoring.task import GoldResult, Judged, Result, Task, folded
-from bothends.eval.store import ModelTerms
 from bothends.eval.suites.base import Question
 from bothends.infra.errors import UsageError
 from bothends.infra.prices import NoPricing, PriceBook, Pricing, TokenPricing

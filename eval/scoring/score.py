@@ -95,8 +95,9 @@ def score_predictions(
         # Not before: what draws a bar may start a thread, and processes are forked before any.
         listener.begin(notes, len(tasks))
         from bothends.eval.grounds import question_terms
+        from bothends.eval.manifest import Manifest
         from bothends.eval.scoring.clerk import Clerk, entrants, model_terms
-        from bothends.eval.store import Manifest, RunDirectory
+        from bothends.eval.store import RunDirectory
         from bothends.infra.prices import PriceBook
         from bothends.infra.system import describe_hardware, package_versions
 

@@ -127,7 +127,13 @@ class Suite(ABC):
         """
 
     def dataset_on(
-        self, engine: str, scale_factor: float | None, root: Path, database: str
+        self,
+        engine: str,
+        scale_factor: float | None,
+        root: Path,
+        database: str,
+        *,
+        generate: bool = True,
     ) -> Dataset | None:
         """Return the data that an engine is opened with; None where its address says where it is.
 
@@ -136,6 +142,7 @@ class Suite(ABC):
             scale_factor: The scale factor; None where the suite has none.
             root: The directory that holds the data.
             database: Which database; empty where there is only one.
+            generate: Whether missing data may be generated, where that can be done.
 
         Raises:
             DataError: If it is missing.
@@ -149,7 +156,7 @@ class Suite(ABC):
                 return self.dataset(None, root, database=database)
             except DataError:
                 return None  # the server's own tables
-        return self.dataset(scale_factor, root, database=database)
+        return self.dataset(scale_factor, root, database=database, generate=generate)
 
     def select(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -131,6 +132,47 @@ def test_an_experiment_is_run_whole_from_a_file_or_an_object(
         bothends.run(experiment, models=["scripted:perfect"], replicas=2)
     with pytest.raises(bothends.BothendsError, match="what is to be run"):
         bothends.run()
+
+
+def test_one_name_is_one_name_and_no_list_of_letters(tpch_dataset: Dataset, tmp_path: Path) -> None:
+    run = bothends.run(
+        models="scripted:perfect",
+        question_ids="14",
+        engine="sqlite",
+        data=tpch_dataset.directory.parent.parent,
+        warmups=0,
+        repeats=1,
+        out=tmp_path / "run",
+    )
+    assert [trial.key.question_id for trial in run.trials] == ["14"]
+    assert bothends.load_run(str(tmp_path / "run")).missing == 0
+
+
+def test_settings_that_do_not_fit_are_bothends_errors() -> None:
+    with pytest.raises(bothends.BothendsError, match=r"^replicas: "):
+        bothends.run(models=["scripted:perfect"], replicas=0)
+    with pytest.raises(bothends.BothendsError, match=r"^max_turns: "):
+        bothends.run(models=["scripted:perfect"], max_turns=0)
+    with pytest.raises(bothends.BothendsError, match="asks no checker"):
+        bothends.run(models=["scripted:perfect"], check="off", checker="scripted:perfect")
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda column: "x", "fails on a column's name and a text"),
+        (lambda column, value: object(), "returned a object for a text"),
+        (lambda column, value: 1 / 0, "fails on a column's name and a text"),
+    ],
+)
+def test_a_redaction_that_fails_is_found_before_it_is_paid_for(
+    tmp_path: Path, function: Any, said: str
+) -> None:
+    with pytest.raises(bothends.BothendsError, match=said):
+        bothends.run(
+            models=["scripted:perfect"], engine="sqlite", redact=function, out=tmp_path / "run"
+        )
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_mistake_is_a_bothends_error(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from bothends.eval.manifest import ModelTerms, QuestionTerms
 from bothends.eval.record import ErrorClass, Status, Trial
 from bothends.eval.report import ReportInput
-from bothends.eval.store import ModelTerms, QuestionTerms
 
 from .trials import make_trial
 

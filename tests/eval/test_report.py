@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from bothends.eval.manifest import QuestionTerms
 from bothends.eval.record import Timing, Trial
 from bothends.eval.report import (
     ReportInput,
@@ -25,7 +26,6 @@ from bothends.eval.report import (
 )
 from bothends.eval.report.chart import Point, scatter
 from bothends.eval.report.format import dollars, number, with_spread
-from bothends.eval.store import QuestionTerms
 from bothends.infra.errors import RecordError
 
 from .reports import QUESTIONS, demo_input, hosted_input, make_input, make_model

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from bothends.eval.experiment import Experiment
-from bothends.eval.store import Manifest, RunDirectory
+from bothends.eval.manifest import Manifest
+from bothends.eval.store import RunDirectory
 from bothends.infra.errors import RecordError
 
 from .trials import make_trial

@@ -60,7 +60,8 @@ def run_agent(server: FaultyServer, shop: Path) -> Iterator[RunAgent]:
         ) -> AgentRun:
             if replies:
                 server.answers(*replies)
-            made = Recipe.model_validate({"check": "off", **recipe})
+            check = {} if "name" in recipe else {"check": "off"}
+            made = Recipe.model_validate(check | recipe)
             return Agent(engine, served(server, options), recipe=made, retry=retry).run(CASE)
 
         yield run

@@ -165,7 +165,7 @@ def _manifest(
 ) -> Manifest:
     ground = asdict(engine.fingerprint())
     databases = grounds.digests if len(grounds.digests) > 1 else {}
-    machine = prices.machine(experiment.machine)
+    machine = prices.engine(experiment.machine)
     return Manifest(
         name=name,
         created_at=_now(),
@@ -213,7 +213,7 @@ def _terms(
         limits=Limits(timeout_s=experiment.timeout_s, max_rows=experiment.max_rows),
         regimen=experiment.regimen,
         prices=prices,
-        machine=prices.machine(experiment.machine),
+        machine=prices.engine(experiment.machine),
         billing=experiment.billing,
     )
 

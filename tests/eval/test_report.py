@@ -161,6 +161,19 @@ def test_best_model_is_one_and_the_others_are_its_parts() -> None:
     assert values == pytest.approx([1, 0.5 / 4])
 
 
+def test_the_cost_table_says_what_was_burned() -> None:
+    trials = [
+        make_trial(replica=0, usd=0.01),
+        make_trial(replica=1, usd=0.03, error_class="D"),
+        make_trial(replica=2, usd=0.04, status="failed"),
+        make_trial(replica=3, usd=5.0, status="provider_error"),
+    ]
+    (table,) = (table for table in tables(source_of(trials)) if table.name == "cost")
+    row = {c.key: cell.value for c, cell in zip(table.columns, table.rows[0], strict=True)}
+    assert row["burned_usd"] == pytest.approx(0.07)
+    assert row["burned_share"] == pytest.approx(0.07 / 0.08)
+
+
 def test_outcomes_count_what_is_scored_and_what_is_not() -> None:
     trials = [
         make_trial(replica=0),

@@ -198,7 +198,7 @@ def cost(source: ReportInput) -> Table:
             "burned_usd",
             "Burned",
             unit="$",
-            help="Dollars of the scored trials that gave no valid answer: sum((1 - valid) * C_e2e).",
+            help="Dollars of scored trials that gave no valid answer: sum((1 - valid) * C_e2e).",
         ),
         Column(
             "burned_share",

@@ -134,3 +134,14 @@ def test_both_cost_the_same_there_and_the_cheaper_one_beyond(a: CostCurve, b: Co
         ]
         least = 1e-6 * (a.cvq(low) or 0)
         assert all(gap >= -least for gap in gaps) or all(gap <= least for gap in gaps)
+
+
+def test_the_papers_first_query() -> None:
+    # TPC-H 1 (arXiv 2602.21480, Table 6): CVQ of Claude Opus 4.5, always valid, and of GPT-5.2,
+    # valid in 3 of 5, at scale factors 10, 100 and 1000.
+    opus = CostCurve(1.0, 0.0, {10: 0.1163, 100: 0.1697, 1000: 0.6199})
+    gpt = CostCurve(0.6, 0.0, {10: 0.1007 * 0.6, 100: 0.1852 * 0.6, 1000: 0.9439 * 0.6})
+    (crossing,) = crossovers(opus, gpt) or ()
+    # ln(0.1163 / 0.1007) is 0.1440 and ln(0.1697 / 0.1852) is -0.0874: 0.6223 of a decade on.
+    assert crossing.scale_factor == pytest.approx(41.9, abs=0.1)
+    assert (crossing.cheaper_beyond, crossing.measured) == ("first", True)

@@ -53,7 +53,7 @@ class CostCurve:
         if not low_usd:
             return 0.0
         exponent = math.log(high_usd / low_usd) / math.log(high / low)
-        return low_usd * (scale_factor / low) ** exponent
+        return low_usd * math.pow(scale_factor / low, exponent)
 
     def cvq(self, scale_factor: float) -> float | None:
         """Return the cost per valid query at a scale factor; None where no attempt is valid."""

@@ -332,6 +332,14 @@ def test_answer_where_no_price_is_known() -> None:
     ]
 
 
+def test_answer_where_the_engines_price_is_not_known() -> None:
+    trial = make_trial(engine_usd=None)
+    by = {"engine_priced_by": "lake at $4 per TB scanned; not priced"}
+    trials = [trial.model_copy(update={"cost": trial.cost.model_copy(update=by)})] * 2
+    said = answer(make_input([make_model()], trials))
+    assert said[2] == "What gpt-4o costs is not known (lake at $4 per TB scanned; not priced)."
+
+
 def test_answer_for_one_model() -> None:
     said = answer(source_of(attempts("openai:a", 0.01, 8)))
     assert said == [

@@ -80,27 +80,24 @@ class EngineBook:
             UsageError: If it is none of these, or a price is not known.
         """
         named = self._engines.get(name)
-        if named is None:
-            price = self._priced(name, name, "")
-            if price is not None:
-                return price
-            if name in self._machines or _is_number(name):
-                return self.machine(name)
-            known = [*self._engines, *self._machines]
-            raise UsageError(
-                f"no price for machine {name!r}{_hint(name, known)} Known: "
-                f"{', '.join(sorted(known))}. Or give dollars per hour (0.35), a cluster's nodes "
-                "(emr:m5.xlarge+4xm5.xlarge?ebs_gb=64), or dollars per terabyte scanned (scan:5), "
-                "or add it to a price file."
-            )
-        source = named.source or (self._file if name in self._own.engines else "")
-        price = self._priced(named.price, name, source)
-        if price is None:
-            machine = self.machine(named.price)
-            return Machine(
-                f"{name} ({machine.name})", machine.usd_per_hour, source or machine.source
-            )
-        return price
+        text = name if named is None else named.price
+        source = "" if named is None else named.source or ""
+        price = self._priced(text, name, source)
+        if price is not None:
+            return price
+        if named is not None:
+            machine = self.machine(text)
+            shown = f"{name} ({machine.name})"
+            return Machine(shown, machine.usd_per_hour, source or machine.source)
+        if name in self._machines or _is_number(name):
+            return self.machine(name)
+        known = [*self._engines, *self._machines]
+        raise UsageError(
+            f"no price for machine {name!r}{_hint(name, known)} Known: "
+            f"{', '.join(sorted(known))}. Or give dollars per hour (0.35), a cluster's nodes "
+            "(emr:m5.xlarge+4xm5.xlarge?ebs_gb=64), or dollars per terabyte scanned (scan:5), "
+            "or add it to a price file."
+        )
 
     def _priced(self, text: str, name: str, source: str) -> EnginePrice | None:
         """Return the price of nodes or scans; None where the text is of neither form."""
@@ -108,7 +105,8 @@ class EngineBook:
             price, _, query = text.removeprefix(_SCAN).partition("?")
             least_mb = options(text, query, ("least_mb",)).get("least_mb", 0.0)
             usd_per_tb = amount(text, _SCAN, price)
-            return ScanPrice(name, usd_per_tb, math.ceil(least_mb), source or "price as given")
+            given = self._file if name in self._own.engines else "price as given"
+            return ScanPrice(name, usd_per_tb, math.ceil(least_mb), source or given)
         if not text.startswith(CLUSTER_PREFIXES):
             return None
         cost = parse_cluster(text).cost(

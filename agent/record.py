@@ -108,6 +108,9 @@ class Step(BaseModel):
     seconds: float = Field(description="Its duration, with the LLM calls inside it.")
     wait_s: float = Field(0.0, description="Back-off waited after it, before the next attempt.")
     engine_s: float = Field(0.0, description="Seconds of it in which the engine worked.")
+    scanned_bytes: int | None = Field(
+        None, description="Bytes that the engine's query scanned; null where it does not tell."
+    )
     usage: Usage | None = Field(
         None, description="Tokens; null when not reported, and for a tool that embeds nothing."
     )

@@ -88,7 +88,7 @@ def ask(
         corrections: Rounds of correction in `single+correct` at most.
         timeout_s: Seconds that the query may take.
         max_rows: Rows of the result that are kept.
-        machine: The machine whose price the engine's seconds are charged at.
+        machine: What the engine's work is charged at; see `Experiment.machine`.
         billing: `busy` or `wall`.
         prices: YAML file of prices that override the bundled ones.
         callbacks: LangChain callback handlers, which see every call.
@@ -231,7 +231,7 @@ def run(
         max_rows: Rows of a result that are kept and judged.
         warmups: Untimed executions of gold and of each generated query.
         repeats: Timed executions of gold and of each generated query.
-        machine: The machine whose price the engine's seconds are charged at.
+        machine: What the engine's work is charged at; see `Experiment.machine`.
         billing: `busy` or `wall`.
         prices: YAML file of prices that override the bundled ones.
         redact: A function, or its name as `module:function`, that is given each result cell's
@@ -352,7 +352,7 @@ def score(
         repeats: Timed executions of these; with 0 there are no VES, R-VES, VES* and VCES.
         workers: Processes that execute queries at the same time; for None one for each core, and
             one alone where queries are timed.
-        machine: The machine whose price the engine's seconds are charged at.
+        machine: What the engine's work is charged at; see `Experiment.machine`.
         billing: `busy` or `wall`.
         prices: YAML file of prices that override the bundled ones.
 

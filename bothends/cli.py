@@ -54,6 +54,7 @@ from bothends.options import (
     TopP,
     listed,
 )
+from bothends.prices_command import prices_app
 from bothends.resolve import resolved
 from bothends.score_command import score
 from bothends.transcript_command import transcript
@@ -74,6 +75,7 @@ app = typer.Typer(
 )
 app.add_typer(cluster_app, name="cluster")
 app.add_typer(data_app, name="data")
+app.add_typer(prices_app, name="prices")
 
 
 def _print_version(wanted: bool) -> None:

@@ -181,7 +181,10 @@ Timeout = Annotated[float, typer.Option(help="Seconds that one query may take.")
 MaxRows = Annotated[int, typer.Option(min=1, help="Rows of a result that are kept and judged.")]
 Machine = Annotated[
     str,
-    typer.Option(help="Machine whose price the engine's seconds are charged at, or dollars/hour."),
+    typer.Option(
+        help="What the engine's work is charged at: a machine's name, dollars/hour, a cluster's "
+        "nodes (emr:m5.xlarge+8xm5.xlarge?ebs_gb=64), or a name for such (paper-emr)."
+    ),
 ]
 BillingOption = Annotated[
     Billing, typer.Option(help="busy: seconds the engine worked; wall: question to answer.")

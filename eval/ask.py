@@ -118,7 +118,7 @@ def answer_question(
     recipe.refuse_idle()
     question = _question(text, suite, question_id, data, engine)
     prices = PriceBook.load(prices_file)
-    priced_machine = prices.machine(machine)
+    priced_machine = prices.engine(machine)
 
     def load(spec: str) -> Model:
         return load_model(spec, prices=prices, base_url=base_url, sampling=sampling)

@@ -1,4 +1,4 @@
-"""What a trial cost: tokens or serving seconds for the LLM, machine seconds for the engine."""
+"""What a trial cost: tokens or serving seconds for the LLM, seconds or scans for the engine."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ from typing import Literal
 from bothends.agent.record import Stage, Step, Usage
 from bothends.agent.stages import Share, stage_shares
 from bothends.eval.record import Cost, StageCost
-from bothends.infra.prices import Machine, MachinePricing, PriceBook, Pricing, TokenPricing
+from bothends.infra.prices import (
+    EnginePrice,
+    Machine,
+    MachinePricing,
+    PriceBook,
+    Pricing,
+    ScanPrice,
+    TokenPricing,
+)
 
-__all__ = ["describe_pricing", "price_steps"]
+__all__ = ["describe_engine", "describe_pricing", "price_steps"]
 
 
 def price_steps(
@@ -22,7 +30,7 @@ def price_steps(
     pricing: Pricing,
     checker_pricing: Pricing,
     prices: PriceBook,
-    machine: Machine,
+    machine: EnginePrice,
     billing: Literal["busy", "wall"],
 ) -> tuple[dict[Stage, StageCost], Cost]:
     """Price a trial's steps, stage by stage and in total (C_e2e of the paper's equation 3).
@@ -38,9 +46,10 @@ def price_steps(
         pricing: What the controller is priced by.
         checker_pricing: What the checker is priced by.
         prices: What tokens cost.
-        machine: What the engine's seconds cost.
+        machine: What the engine's work costs, by the second or by the byte scanned.
         billing: `busy` charges the seconds in which the engine worked; `wall` charges all of
-            T_e2e, each stage for its own seconds and the total for the overhead's as well.
+            T_e2e, each stage for its own seconds and the total for the overhead's as well. What
+            is paid by the byte is the same by both.
 
     Returns:
         The stages that the trial went through, and the whole, which is their exact sum (under
@@ -59,17 +68,16 @@ def price_steps(
 
     shares_of = {stage: shares for stage, shares in stage_shares(steps).items() if shares}
     usage_of = _split_usage(shares_of)
-    engine_usd_per_s = machine.usd_per_hour / 3600
     stages = {
-        stage: _stage_cost(shares, usage_of[stage], llm_usd, engine_usd_per_s, billing)
+        stage: _stage_cost(shares, usage_of[stage], llm_usd, machine, billing)
         for stage, shares in shares_of.items()
     }
     staged_s = sum(cost.seconds for cost in stages.values())
     if not math.isclose(staged_s + overhead_s, e2e_s, rel_tol=1e-9, abs_tol=1e-6):
         raise ValueError(f"stages {staged_s} s + overhead {overhead_s} s are not {e2e_s} s")
     engine_usd = _sum([cost.engine_usd for cost in stages.values()])
-    if billing == "wall" and engine_usd is not None:
-        engine_usd += overhead_s * engine_usd_per_s
+    if billing == "wall" and engine_usd is not None and isinstance(machine, Machine):
+        engine_usd += overhead_s * machine.usd_per_s
     total_llm_usd = _sum([cost.llm_usd for cost in stages.values()])
     llm_priced_by = describe_pricing(pricing, prices)
     if checker_pricing != pricing:
@@ -80,7 +88,7 @@ def price_steps(
         usd=_sum([total_llm_usd, engine_usd]),
         billing=billing,
         llm_priced_by=llm_priced_by,
-        engine_priced_by=f"{machine.describe()}, {billing} seconds",
+        engine_priced_by=describe_engine(machine, billing),
         estimated=any(step.usage is not None and step.usage.estimated for step in steps),
     )
 
@@ -98,11 +106,18 @@ def describe_pricing(pricing: Pricing, prices: PriceBook) -> str:
     return f"{name} per token ({source})"
 
 
+def describe_engine(machine: EnginePrice, billing: Literal["busy", "wall"]) -> str:
+    """Return what an engine's work is priced by, in words."""
+    if isinstance(machine, ScanPrice):
+        return f"{machine.describe()}; not priced where the engine does not tell what it scanned"
+    return f"{machine.describe()}, {billing} seconds"
+
+
 def _stage_cost(
     shares: Sequence[Share],
     usage: Usage | None,
     llm_usd: Callable[[Step], float | None],
-    engine_usd_per_s: float,
+    machine: EnginePrice,
     billing: Literal["busy", "wall"],
 ) -> StageCost:
     # A nested step's seconds are inside its parent's; its tokens, and that it is an LLM's, are not.
@@ -121,7 +136,10 @@ def _stage_cost(
             for share in (*calls, *embedded)
         ]
     )
-    engine_usd = engine_usd_per_s * (engine_s if billing == "busy" else seconds)
+    if isinstance(machine, Machine):
+        engine_usd: float | None = machine.usd_per_s * (engine_s if billing == "busy" else seconds)
+    else:
+        engine_usd = _scans_usd(shares, machine)
     return StageCost(
         seconds=seconds,
         llm_s=llm_s,
@@ -130,6 +148,19 @@ def _stage_cost(
         llm_usd=usd,
         engine_usd=engine_usd,
         usd=_sum([usd, engine_usd]),
+    )
+
+
+def _scans_usd(shares: Sequence[Share], price: ScanPrice) -> float | None:
+    # Where the engine did not work, it scanned nothing.
+    worked = [share for share in shares if share.step.engine_s or share.step.scanned_bytes]
+    return _sum(
+        [
+            None
+            if (whole := price.query_usd(share.step.scanned_bytes)) is None
+            else whole * share.fraction
+            for share in worked
+        ]
     )
 
 

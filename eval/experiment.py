@@ -141,8 +141,10 @@ class Experiment(BaseModel):
     workers: int = Field(1, ge=1, description="Processes that execute queries at the same time.")
     machine: str = Field(
         "m7i.large",
-        description="The machine whose price the engine's seconds are charged at: a name of the "
-        "price table, or dollars per hour.",
+        description="What the engine's work is charged at: a machine of the price table "
+        "(m7i.large), dollars per hour (0.35), a cluster's nodes "
+        "(emr:r5b.xlarge+32xr5b.xlarge?ebs_gb=128), dollars per terabyte scanned (scan:5), or a "
+        "name for one of these (paper-emr).",
     )
     billing: Billing = Field(
         "busy",

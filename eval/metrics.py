@@ -18,6 +18,8 @@ from bothends.eval.record import ErrorClass, Status, Trial
 __all__ = [
     "Estimate",
     "Summary",
+    "burned_share",
+    "burned_usd",
     "counted",
     "cvq",
     "em",
@@ -75,6 +77,8 @@ class Summary:
         ves_star: The same end to end.
         vces: Per dollar.
         cvq: Dollars per valid query.
+        burned_usd: Dollars of all attempts that gave no valid answer.
+        burned_share: Their share of all dollars.
         e2e_s: T_e2e.
         stage_s: Mean seconds of each stage.
         overhead_s: Mean seconds outside the stages.
@@ -104,6 +108,8 @@ class Summary:
     ves_star: Estimate
     vces: Estimate
     cvq: Estimate
+    burned_usd: float | None
+    burned_share: float | None
     e2e_s: Estimate
     stage_s: dict[Stage, float]
     overhead_s: float | None
@@ -190,6 +196,26 @@ def cvq(trials: Sequence[Trial]) -> float | None:
     return None if cost is None or not p else cost / p
 
 
+def burned_usd(trials: Sequence[Trial]) -> float | None:
+    """Return the dollars that bought nothing: the sum of (1 - valid_i) C_e2e_i.
+
+    None where an invalid trial's cost is unknown.
+    """
+    invalid = [trial for trial in counted(trials) if not _valid(trial)]
+    return 0.0 if counted(trials) and not invalid else _total(invalid)
+
+
+def burned_share(trials: Sequence[Trial]) -> float | None:
+    """Return the share of all dollars that bought nothing.
+
+    It is sum((1 - valid_i) C_e2e_i) / sum(C_e2e_i), which is 1 - p where every attempt costs the
+    same, and more where the invalid ones are the dearer. None where a cost is unknown, or nothing
+    was spent.
+    """
+    burned, spent = burned_usd(trials), _total(counted(trials))
+    return None if burned is None or not spent else burned / spent
+
+
 def summarise(trials: Sequence[Trial]) -> Summary:
     """Add up the trials of one configuration: one model, engine, scale factor and recipe."""
     kept = counted(trials)
@@ -220,6 +246,8 @@ def summarise(trials: Sequence[Trial]) -> Summary:
         ves_star=_estimate(kept, _ves_star),
         vces=_estimate(kept, _vces),
         cvq=Estimate(cvq(kept), cost_usd.sd / p if p and cost_usd.sd is not None else None),
+        burned_usd=burned_usd(kept),
+        burned_share=burned_share(kept),
         e2e_s=_estimate(kept, _e2e_s),
         stage_s={stage: fmean(_stage_s(trial, stage) for trial in kept) for stage in STAGES}
         if kept
@@ -250,6 +278,11 @@ def _known(trials: Sequence[Trial], value: _Value) -> list[float] | None:
 def _mean(trials: Sequence[Trial], value: _Value) -> float | None:
     values = _known(counted(trials), value)
     return None if values is None else fmean(values)
+
+
+def _total(trials: Sequence[Trial]) -> float | None:
+    costs = _known(trials, _cost)
+    return None if costs is None else sum(costs)
 
 
 def _estimate(trials: Sequence[Trial], value: _Value) -> Estimate:

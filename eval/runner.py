@@ -27,7 +27,7 @@ from bothends.eval.suites.base import Question, Suite
 from bothends.eval.watcher import Silent, Watcher
 from bothends.eval.work import Planned, Work
 from bothends.infra.errors import UsageError
-from bothends.infra.prices import NoPricing, PriceBook, Pricing, TokenPricing
+from bothends.infra.prices import NoPricing, PriceBook, Pricing, ScanPrice, TokenPricing
 from bothends.infra.system import describe_hardware, package_versions
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def run_experiment(
             watcher.begin(manifest, done, len(planned))
             had = {trial.key for trial in done}
             todo = [trial for trial in planned if trial.key not in had]
-            budget = _budget(experiment, models, checker, done)
+            budget = _budget(experiment, models, checker, done, prices)
             forecast = budget.forecast([each.model.spec for each in todo])
             if not todo or not watcher.go_on(forecast):
                 return directory
@@ -175,7 +175,7 @@ def _manifest(
 ) -> Manifest:
     ground = asdict(engine.fingerprint())
     databases = grounds.digests if len(grounds.digests) > 1 else {}
-    machine = prices.machine(experiment.machine)
+    machine = prices.engine(experiment.machine)
     return Manifest(
         name=name,
         created_at=_now(),
@@ -223,16 +223,25 @@ def _terms(
         limits=Limits(timeout_s=experiment.timeout_s, max_rows=experiment.max_rows),
         regimen=experiment.regimen,
         prices=prices,
-        machine=prices.machine(experiment.machine),
+        machine=prices.engine(experiment.machine),
         billing=experiment.billing,
     )
 
 
 def _budget(
-    experiment: Experiment, models: Sequence[Model], checker: Model | None, done: Sequence[Trial]
+    experiment: Experiment,
+    models: Sequence[Model],
+    checker: Model | None,
+    done: Sequence[Trial],
+    prices: PriceBook,
 ) -> Budget:
     """Return what the run may cost; in dollars only where these will be known."""
     if experiment.budget_usd is not None:
+        if isinstance(prices.engine(experiment.machine), ScanPrice):
+            raise UsageError(
+                "--budget-usd cannot be kept: the engine does not tell what it scanned, which "
+                f"--machine {experiment.machine} charges; give --budget-tokens, or another machine"
+            )
         for model in (*models, *([checker] if checker else ())):
             if isinstance(model.pricing, NoPricing):
                 raise UsageError(

@@ -24,7 +24,7 @@ from bothends.eval.store import RunDirectory
 from bothends.eval.suites.base import Question
 from bothends.eval.timing import measure
 from bothends.infra.errors import UnjudgedError
-from bothends.infra.prices import Machine, PriceBook
+from bothends.infra.prices import EnginePrice, PriceBook
 from bothends.infra.system import bothends_version
 from bothends.infra.text import as_cell
 from bothends.tools.text import Redaction, redacted_rows
@@ -49,7 +49,7 @@ class Terms:
         limits: Time and rows of one query.
         regimen: How queries are timed.
         prices: What tokens cost.
-        machine: What the engine's seconds cost.
+        machine: What the engine's work costs.
         billing: Which of them are charged.
         redaction: What each result cell goes through before it is kept.
     """
@@ -59,7 +59,7 @@ class Terms:
     limits: Limits
     regimen: Regimen
     prices: PriceBook
-    machine: Machine
+    machine: EnginePrice
     billing: Billing
     redaction: Redaction | None = None
 

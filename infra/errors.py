@@ -11,6 +11,7 @@ __all__ = [
     "DataError",
     "EngineError",
     "MissingExtraError",
+    "PriceError",
     "ProviderError",
     "RecordError",
     "RefusedError",
@@ -44,6 +45,10 @@ class MissingExtraError(BothendsError):
         super().__init__(
             f"{what} is not installed. Install it with: pip install 'bothends[{extra}]'"
         )
+
+
+class PriceError(BothendsError):
+    """Whoever knows a price does not tell it, or not as it should be."""
 
 
 class DataError(BothendsError):

@@ -1,36 +1,24 @@
-"""The lists that prices are read from: the bundled machines, and a price file of one's own."""
+"""The lists that prices are read from: the bundled one, and a price file of one's own."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 from importlib import resources
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bothends.infra.errors import UsageError
 
-__all__ = ["Machine", "ModelRates", "PriceFile", "listed_machines", "read_price_file"]
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """A machine with its price.
-
-    Attributes:
-        name: Its type's name, such as `m7i.xlarge`.
-        usd_per_hour: What an hour of it costs.
-        source: Where the price comes from, in words.
-    """
-
-    name: str
-    usd_per_hour: float
-    source: str
-
-    def describe(self) -> str:
-        """Return its name and price, as in `m7i.xlarge at $0.2016/h`."""
-        return f"{self.name} at ${self.usd_per_hour:.10g}/h"
+__all__ = [
+    "BundledPrices",
+    "ModelRates",
+    "NamedEngine",
+    "PriceFile",
+    "bundled_prices",
+    "read_price_file",
+]
 
 
 class _Strict(BaseModel):
@@ -50,32 +38,73 @@ class ModelRates(_Strict):
     )
 
 
-class _MachineRate(_Strict):
+class MachineRate(_Strict):
+    """What a machine costs, in a price file."""
+
     usd_per_hour: float = Field(ge=0, description="An hour of it.")
     source: str | None = Field(None, description="Where that comes from.")
+
+
+class NamedEngine(_Strict):
+    """A price of an engine under a name of its own."""
+
+    price: str = Field(description="What `--machine` takes: a cluster's nodes, or a scan's price.")
+    source: str | None = Field(None, description="Where that comes from.")
+
+
+Usd = Annotated[float, Field(ge=0)]
 
 
 class PriceFile(_Strict):
     """A price file of one's own."""
 
     models: dict[str, ModelRates] = Field({}, description="Rates by `provider:model`.")
-    machines: dict[str, _MachineRate] = Field({}, description="Rates by machine name.")
+    machines: dict[str, MachineRate] = Field(
+        {}, description="Rates by machine name; a cluster's nodes are priced by them, too."
+    )
+    emr: dict[str, Usd] = Field({}, description="EMR's fee for an hour of a node, by its type.")
+    ebs_usd_per_gb_month: float | None = Field(
+        None, ge=0, description="A gigabyte of a node's disk for a month; null: as bundled."
+    )
+    engines: dict[str, NamedEngine] = Field({}, description="Prices of engines, by name.")
 
 
-class _MachineTable(_Strict):
+class _List(_Strict):
     source: str = Field(description="Whose list it is.")
     as_of: date = Field(description="When it was read.")
-    usd_per_hour: dict[str, float] = Field(description="An hour of each, by name.")
+
+    def cite(self) -> str:
+        """Return its source with the date."""
+        return f"{self.source}, {self.as_of.isoformat()}"
 
 
-def listed_machines() -> dict[str, Machine]:
-    """Return the machines of the bundled list, by name."""
+class _HourlyList(_List):
+    usd_per_hour: dict[str, Usd] = Field(description="An hour of each, by type.")
+
+
+class _FeeList(_HourlyList):
+    share_of_ec2: float = Field(ge=0, description="The fee of other types, over EC2's price.")
+
+
+class _DiskList(_List):
+    usd_per_gb_month: float = Field(ge=0, description="A gigabyte for a month.")
+
+
+class BundledPrices(_Strict):
+    """The prices that the package brings along, each list with its source and date."""
+
+    ec2: _HourlyList = Field(description="Machines.")
+    emr: _FeeList = Field(description="EMR's fee for them.")
+    ebs: _DiskList = Field(description="Their disks.")
+    engines: dict[str, NamedEngine] = Field(description="Prices of engines, by name.")
+
+
+def bundled_prices() -> BundledPrices:
+    """Return the prices that the package brings along."""
     import yaml
 
     text = resources.files("bothends.infra").joinpath("machines.yaml").read_text("utf-8")
-    table = _MachineTable.model_validate(yaml.safe_load(text))
-    source = f"{table.source}, {table.as_of.isoformat()}"
-    return {name: Machine(name, usd, source) for name, usd in table.usd_per_hour.items()}
+    return BundledPrices.model_validate(yaml.safe_load(text))
 
 
 def read_price_file(path: Path) -> PriceFile:

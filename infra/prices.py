@@ -1,29 +1,31 @@
-"""What an LLM's tokens and a machine's hours cost, and where each price comes from."""
+"""What an LLM's tokens and an engine's work cost, and where each price comes from."""
 
 from __future__ import annotations
 
-import difflib
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from bothends.infra.errors import UsageError
-from bothends.infra.price_lists import (
-    Machine,
-    ModelRates,
-    PriceFile,
-    listed_machines,
-    read_price_file,
-)
+from bothends.infra.engine_book import EngineBook
+from bothends.infra.engine_price import EnginePrice, Machine, ScanPrice
+from bothends.infra.price_lists import ModelRates, PriceFile, bundled_prices, read_price_file
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelPrice
 
-__all__ = ["Machine", "MachinePricing", "NoPricing", "PriceBook", "Pricing", "TokenPricing"]
+__all__ = [
+    "EnginePrice",
+    "Machine",
+    "MachinePricing",
+    "NoPricing",
+    "PriceBook",
+    "Pricing",
+    "ScanPrice",
+    "TokenPricing",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ Pricing = TokenPricing | MachinePricing | NoPricing
 
 
 class PriceBook:
-    """Prices of models' tokens and of machines' hours.
+    """Prices of models' tokens and of engines' work.
 
     Token prices are those that the package `genai-prices` carries (nothing is downloaded), as of
     the moment the book was loaded, since some models' prices depend on the date or the hour. A
@@ -77,17 +79,21 @@ class PriceBook:
           "openai:my-model": {input_usd_per_mtok: 0.5, output_usd_per_mtok: 1.5}
         machines:
           my-server: {usd_per_hour: 0.35, source: last year's invoice}
+        emr: {r5b.xlarge: 0.07}
+        ebs_usd_per_gb_month: 0.09
+        engines:
+          ours: {price: "emr:m5.xlarge+8xm5.2xlarge?ebs_gb=64"}
     """
 
     def __init__(
         self,
         rates: Mapping[str, ModelRates],
-        machines: Mapping[str, Machine],
+        engines: EngineBook,
         file_name: str,
         as_of: datetime,
     ) -> None:
         self._rates = rates
-        self._machines = machines
+        self._engines = engines
         self._file_name = file_name
         self._as_of = as_of
 
@@ -103,11 +109,8 @@ class PriceBook:
         """
         own = PriceFile() if overrides is None else read_price_file(overrides)
         file_name = "" if overrides is None else overrides.name
-        machines = listed_machines()
-        for name, rate in own.machines.items():
-            source = rate.source or f"price file {file_name}"
-            machines[name] = Machine(name, rate.usd_per_hour, source)
-        return cls(own.models, machines, file_name, datetime.now(UTC))
+        engines = EngineBook(bundled_prices(), own, file_name)
+        return cls(own.models, engines, file_name, datetime.now(UTC))
 
     def known(self, provider: str, model: str) -> bool:
         """Whether the book has a price for a model's tokens."""
@@ -176,35 +179,22 @@ class PriceBook:
         return float(price.calc_price(usage)["total_price"])
 
     def machine(self, name: str) -> Machine:
-        """Return a machine by its name, or for a plain number one that costs so much an hour.
+        """Return a machine, by its name or its price; see `EngineBook.machine`."""
+        return self._engines.machine(name)
 
-        Raises:
-            UsageError: If no list has it; the message names those that are known.
-        """
-        if name in self._machines:
-            return self._machines[name]
-        try:
-            usd_per_hour = float(name)
-        except ValueError:
-            pass
-        else:
-            if math.isfinite(usd_per_hour) and usd_per_hour >= 0:
-                return Machine("a machine", usd_per_hour, "price as given")
-            raise UsageError(f"a machine cannot cost {name} USD per hour; give 0 or more")
-        close = difflib.get_close_matches(name, self._machines, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise UsageError(
-            f"no price for machine {name!r}{hint} Known: {', '.join(sorted(self._machines))}. "
-            "Give its price in USD per hour instead (such as 0.35), or add it to a price file."
-        )
+    def engine(self, name: str) -> EnginePrice:
+        """Return what an engine's work costs; see `EngineBook.engine`."""
+        return self._engines.engine(name)
 
-    def snapshot(self, pricings: Iterable[Pricing], machines: Iterable[Machine]) -> dict[str, Any]:
+    def snapshot(
+        self, pricings: Iterable[Pricing], machines: Iterable[EnginePrice]
+    ) -> dict[str, Any]:
         """Return the prices in force for the manifest, in USD.
 
         Args:
             pricings: What models are priced by. A token price that is not known is null; a
                 machine that serves a model is listed among the machines.
-            machines: The machines that engines run on.
+            machines: What the engines' work is priced by.
         """
         pricings = tuple(pricings)
         serving = [
@@ -220,7 +210,9 @@ class PriceBook:
                 if isinstance(pricing, TokenPricing)
             },
             "machines": {
-                machine.name: {"usd_per_hour": machine.usd_per_hour, "source": machine.source}
+                machine.name: {
+                    key: value for key, value in asdict(machine).items() if key != "name"
+                }
                 for machine in (*machines, *serving)
             },
         }

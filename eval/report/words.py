@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bothends.eval.metrics import counted
 from bothends.eval.report.source import Group
 
 __all__ = ["join", "plural", "title", "titles", "unpriced"]
@@ -31,6 +32,13 @@ def titles(found: Sequence[Group]) -> str:
 
 def unpriced(found: Sequence[Group]) -> str:
     """Return the sentence for models whose cost is not known, with the reasons."""
-    reasons = "; ".join(dict.fromkeys(group.model.priced_by for group in found))
+    reasons = "; ".join(dict.fromkeys(reason for each in found for reason in _unknown_of(each)))
     verb = "costs" if len(found) == 1 else "cost"
     return f"What {titles(found)} {verb} is not known ({reasons})."
+
+
+def _unknown_of(group: Group) -> list[str]:
+    """What an engine was priced by is the reason where the LLM's part is known."""
+    costs = [trial.cost for trial in counted(group.trials) if trial.cost.usd is None]
+    engine = [cost.engine_priced_by for cost in costs if cost.llm_usd is not None]
+    return [group.model.priced_by] if len(engine) < len(costs) or not costs else engine

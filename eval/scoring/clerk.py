@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from bothends.agent.record import Stage, Step, Usage
-from bothends.eval.cost import describe_pricing, price_steps
+from bothends.eval.cost import describe_engine, describe_pricing, price_steps
 from bothends.eval.experiment import Experiment
 from bothends.eval.manifest import ModelTerms
 from bothends.eval.predictions import Prediction, PredictionSet
@@ -117,7 +117,7 @@ class Clerk:
         self._engine = engine
         self._fingerprint = fingerprint
         self._prices = prices
-        self._machine = prices.machine(experiment.machine)
+        self._machine = prices.engine(experiment.machine)
         self._version = bothends_version()
         self._now = datetime.now(UTC).isoformat(timespec="milliseconds")
 
@@ -231,7 +231,7 @@ class Clerk:
             usd=None,
             billing=self._experiment.billing,
             llm_priced_by="not priced: the prediction tells neither tokens nor seconds",
-            engine_priced_by=f"{self._machine.describe()}, {self._experiment.billing} seconds",
+            engine_priced_by=describe_engine(self._machine, self._experiment.billing),
         )
 
 

@@ -103,7 +103,7 @@ def score_predictions(
 
         directory = RunDirectory(out)
         prices = PriceBook.load(experiment.prices)
-        machine = prices.machine(experiment.machine)
+        machine = prices.engine(experiment.machine)
         entered = entrants(experiment, sets, prices)
         manifest = Manifest(
             name=out.resolve().name,

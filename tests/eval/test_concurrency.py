@@ -153,6 +153,15 @@ def test_dollars_are_bounded_only_where_they_are_known(tmp_path: Path) -> None:
     ):
         run_experiment(unpriced, tmp_path / "run")
     assert not (tmp_path / "run" / "trials.jsonl").exists()
+    scanned = tiny_experiment(
+        tmp_path,
+        models=("scripted:perfect?price_as=openai:gpt-4o",),
+        budget_usd=1.0,
+        machine="athena",
+    )
+    with pytest.raises(UsageError, match=r"--budget-usd cannot be kept.*--machine athena"):
+        run_experiment(scanned, tmp_path / "scanned")
+    assert not (tmp_path / "scanned" / "trials.jsonl").exists()
 
 
 def test_who_does_not_want_to_go_on_has_lost_nothing(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from bothends.infra.prices import (
     NoPricing,
     PriceBook,
     Pricing,
+    ScanPrice,
     TokenPricing,
 )
 
@@ -218,3 +219,43 @@ def test_embedding_is_priced_by_its_own_price_and_unknown_without_one(tmp_path: 
     assert cost.llm_usd == pytest.approx(0.01 + 0.0025 + 0.001)
     own = linking.model_copy(update={"priced_as": None})
     assert price([own, *steps[1:]])[1].llm_usd == pytest.approx(0.0035)
+
+
+SCAN = ScanPrice("lake", 4.0, 10, "a test")  # 4 dollars for 1024 ** 4 bytes, 10 MB at least
+
+
+@pytest.mark.parametrize("billing", ["busy", "wall"])
+def test_scans_are_priced_by_their_bytes(billing: str) -> None:
+    gb = 1024**3
+    steps = [
+        llm(0, 0, "check_query", "run_query"),
+        tool(1, 0, "check_query", engine_s=0.0),
+        tool(2, 0, "run_query", seconds=1.0, engine_s=0.9, scanned_bytes=256 * gb),
+    ]
+    stages, cost = price(steps, machine=SCAN, billing=billing)
+    assert (stages["check"].engine_usd, stages["run"].engine_usd) == (0, pytest.approx(1.0))
+    assert cost.engine_usd == pytest.approx(1.0)
+    assert cost.usd == pytest.approx(1.0035)
+    small = [steps[2].model_copy(update={"scanned_bytes": 1})]
+    assert price(small, machine=SCAN)[1].engine_usd == 4.0 * 10 / 1024**2
+
+
+def test_bytes_that_no_engine_tells_leave_the_cost_unknown() -> None:
+    stages, cost = price(trial(), machine=SCAN)
+    # In the second stage, the schema, the engine did not work.
+    assert [stage.engine_usd for stage in stages.values()] == [None, 0, 0, None]
+    assert (cost.engine_usd, cost.usd) == (None, None)
+    assert cost.llm_usd == pytest.approx(0.0035 * 2 + 0.0060025 + 0.0105)
+    assert cost.engine_priced_by == (
+        "lake at $4 per TB scanned, 10 MB a query at least; "
+        "not priced where the engine does not tell what it scanned"
+    )
+
+
+def test_a_cluster_is_priced_by_its_second() -> None:
+    cluster = PriceBook.load().engine("emr:m5.xlarge+2xr5.xlarge@0.1?ebs_gb=36")
+    # 0.192 + 2 * 0.1 on EC2, 0.048 + 2 * 0.063 for EMR, 3 * 36 GB * 0.08 / 720 of disk.
+    usd_per_s = (0.392 + 0.174 + 0.012) / 3600
+    assert price(trial(), machine=cluster)[1].engine_usd == pytest.approx(1.3 * usd_per_s)
+    wall = price(trial(), machine=cluster, billing="wall")[1]
+    assert wall.engine_usd == pytest.approx(8.25 * usd_per_s)

@@ -76,6 +76,30 @@ def test_an_unknown_cost_is_not_zero() -> None:
     assert summary.stage_usd["check"] is None
 
 
+def test_what_failing_burned() -> None:
+    trials = paper_like()
+    # The third and the fourth, 0.03 and 0.04 dollars of 0.1, gave no valid answer.
+    assert metrics.burned_usd(trials) == pytest.approx(0.07)
+    assert metrics.burned_share(trials) == pytest.approx(0.7)
+    summary = metrics.summarise([*trials, make_trial(status="provider_error", usd=9.0)])
+    assert summary.burned_usd == pytest.approx(0.07)
+    assert summary.burned_share == pytest.approx(0.7)
+    # Where all attempts cost the same, it is the share of invalid ones.
+    alike = [make_trial(error_class=each) for each in ("A", None, "C", "D", None)]
+    assert metrics.burned_share(alike) == pytest.approx(1 - (metrics.ex(alike) or 0))
+    assert metrics.burned_usd([make_trial()]) == metrics.burned_share([make_trial()]) == 0.0
+
+
+def test_what_was_burned_is_unknown_with_a_cost() -> None:
+    valid, invalid = make_trial(usd=None), make_trial(usd=None, error_class="B")
+    assert metrics.burned_usd([invalid, make_trial()]) is None
+    # The valid one's cost says nothing of what was burned, but of its share.
+    assert metrics.burned_usd([valid, make_trial(error_class="B", usd=0.02)]) == 0.02
+    assert metrics.burned_share([valid, make_trial(error_class="B", usd=0.02)]) is None
+    assert metrics.burned_share([make_trial(usd=0.0)]) is None
+    assert metrics.burned_usd([]) is metrics.burned_share([]) is None
+
+
 def test_what_was_cut_or_timed_out_in_a_repeat() -> None:
     cut = make_trial(verdict=make_verdict("A", bird_set=None))
     assert metrics.ex_set([cut, make_trial()]) is None

@@ -161,6 +161,19 @@ def test_best_model_is_one_and_the_others_are_its_parts() -> None:
     assert values == pytest.approx([1, 0.5 / 4])
 
 
+def test_the_cost_table_says_what_was_burned() -> None:
+    trials = [
+        make_trial(replica=0, usd=0.01),
+        make_trial(replica=1, usd=0.03, error_class="D"),
+        make_trial(replica=2, usd=0.04, status="failed"),
+        make_trial(replica=3, usd=5.0, status="provider_error"),
+    ]
+    (table,) = (table for table in tables(source_of(trials)) if table.name == "cost")
+    row = {c.key: cell.value for c, cell in zip(table.columns, table.rows[0], strict=True)}
+    assert row["burned_usd"] == pytest.approx(0.07)
+    assert row["burned_share"] == pytest.approx(0.07 / 0.08)
+
+
 def test_outcomes_count_what_is_scored_and_what_is_not() -> None:
     trials = [
         make_trial(replica=0),
@@ -317,6 +330,14 @@ def test_answer_where_no_price_is_known() -> None:
         "What a and b cost is not known (not priced: no price is known).",
         "a is the most accurate: EX 0.90, 9 of 10 trials valid.",
     ]
+
+
+def test_answer_where_the_engines_price_is_not_known() -> None:
+    trial = make_trial(engine_usd=None)
+    by = {"engine_priced_by": "lake at $4 per TB scanned; not priced"}
+    trials = [trial.model_copy(update={"cost": trial.cost.model_copy(update=by)})] * 2
+    said = answer(make_input([make_model()], trials))
+    assert said[2] == "What gpt-4o costs is not known (lake at $4 per TB scanned; not priced)."
 
 
 def test_answer_for_one_model() -> None:

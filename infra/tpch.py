@@ -72,7 +72,7 @@ def tpch_dataset(scale_factor: float, root: Path, *, generate: bool = True) -> D
     and with the row counts that clause 4.2.5 of the TPC-H specification fixes.
 
     Args:
-        scale_factor: The scale factor; 1 is about 350 MB of Parquet.
+        scale_factor: The scale factor; 1 is about 360 MB of Parquet.
         root: Data goes to `<root>/tpch/sf<scale factor>/`. A directory that itself holds the
             eight tables is used as it is.
         generate: Whether missing data may be generated.

@@ -95,8 +95,9 @@ def fill(
             watcher(TableProgress(plan, record.parts, record.size_bytes, done=True))
 
     def manifest() -> Manifest:
+        whole = {plan.table: tables[plan.table] for plan in plans if plan.table in tables}
         return Manifest(
-            generator=GENERATOR, version=version, scale_factor=scale_factor, tables=tables
+            generator=GENERATOR, version=version, scale_factor=scale_factor, tables=whole
         )
 
     found: defaultdict[str, list[TablePart]] = defaultdict(list)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bothends.infra.tpch_generator import TableProgress, Watcher
     from bothends.infra.tpch_plan import TablePlan
 
-__all__ = ["tpch"]
+__all__ = ["progress_bars", "table_watcher", "tpch"]
 
 
 def tpch(
@@ -45,8 +45,8 @@ def tpch(
         highlight=False,
     )
     try:
-        with _bars(console) as bars:
-            place, sizes = _make(scale_factor, to, _watcher(console, bars, plans))
+        with progress_bars(console) as bars:
+            place, sizes = _make(scale_factor, to, table_watcher(console, bars, plans))
     except KeyboardInterrupt:
         typer.echo("\nStopped. Tables that are whole stay; the same command goes on.", err=True)
         raise typer.Exit(130) from None
@@ -71,7 +71,8 @@ def _make(scale_factor: float, to: str, watcher: Watcher) -> tuple[str, Mapping[
     return str(dataset.directory), {name: size(path) for name, path in dataset.tables.items()}
 
 
-def _bars(console: Console) -> Progress:
+def progress_bars(console: Console) -> Progress:
+    """Return bars of bytes and files on a terminal; nothing in a log."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     return Progress(
@@ -85,7 +86,7 @@ def _bars(console: Console) -> Progress:
     )
 
 
-def _watcher(
+def table_watcher(
     console: Console, bars: Progress, plans: Sequence[TablePlan]
 ) -> Callable[[TableProgress], None]:
     """Return what moves a bar for each table on a terminal, and says each in a log."""

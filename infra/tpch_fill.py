@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -115,16 +115,18 @@ def fill(
 
     with store.scratch() as scratch:
         for batch in in_batches(missing, by_part=store.by_part):
-            for plan, entry in run_batch(generator, batch, scale_factor, scratch, watch):
-                parts = found[plan.table]
-                first = not parts
-                parts += measure(entry)
-                store.add(plan.table, entry, first=first)
-                _remove(entry)
-                if batch.part in (None, plan.parts):
-                    tables[plan.table] = record = record_of(parts)
-                    store.record(manifest())
-                    watcher(TableProgress(plan, record.parts, record.size_bytes, done=True))
+            # Closed by us: the process must have ended before the scratch directory goes.
+            with closing(run_batch(generator, batch, scale_factor, scratch, watch)) as made:
+                for plan, entry in made:
+                    parts = found[plan.table]
+                    first = not parts
+                    parts += measure(entry)
+                    store.add(plan.table, entry, first=first)
+                    _remove(entry)
+                    if batch.part in (None, plan.parts):
+                        tables[plan.table] = record = record_of(parts)
+                        store.record(manifest())
+                        watcher(TableProgress(plan, record.parts, record.size_bytes, done=True))
     return manifest()
 
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -111,10 +111,11 @@ def generator_version() -> str:
 
 def run_batch(
     generator: Path, batch: Batch, scale_factor: float, scratch: Path, watcher: Watcher
-) -> Iterator[tuple[TablePlan, Path]]:
+) -> Generator[tuple[TablePlan, Path], None, None]:
     """Generate, and yield each table with the file or directory that holds it once it is whole.
 
-    The generator renames a file when it has written all of it, so what has its name is whole.
+    The generator renames a file when it has written all of it, so what has its name is whole. Close
+    this to end the process early.
 
     Args:
         generator: The program.

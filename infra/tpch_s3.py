@@ -185,9 +185,11 @@ class S3Store:
         """Turn an error of S3's into a sentence of ours."""
         try:
             yield
-        except OSError as error:
+        except (OSError, ValueError) as error:
             first = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-            remedy = _UNREACHED if "NETWORK_CONNECTION" in first else _CREDENTIALS
+            remedy = _CREDENTIALS
+            if "NETWORK_CONNECTION" in first or isinstance(error, ValueError):
+                remedy = _UNREACHED
             raise DataError(
                 f"{self.address} cannot be read or written ({first}); {remedy}"
             ) from error

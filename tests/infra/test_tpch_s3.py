@@ -86,11 +86,17 @@ def test_without_the_right_keys_it_says_what_to_set(
     assert s3.objects == {}
 
 
-def test_without_a_network_it_says_what_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+@pytest.mark.parametrize(
+    ("endpoint", "what"),
+    [("http://127.0.0.1:9", "NETWORK_CONNECTION"), ("gopher://127.0.0.1", "Invalid S3 .*scheme")],
+)
+def test_without_a_network_it_says_what_to_check(
+    endpoint: str, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    with pytest.raises(DataError, match=r"NETWORK_CONNECTION.*; check the network, set AWS_REG"):
+    with pytest.raises(DataError, match=rf"{what}.*; check the network, set AWS_REG"):
         make_tpch_on_s3(0.001, "s3://lake/x")
 
 

@@ -91,10 +91,10 @@ def test_the_size_is_said_before_room_is_looked_for(
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(9e9, 8e9, 1e9))
     command = ["data", "tpch", "--scale-factor", "100", "--to", str(tmp_path / "data")]
     done = CliRunner().invoke(app, command)
-    # 36.24 GB: 182 files of lineitem, 50 of orders, 36 of partsupp, 11, 6, 1 and two that are one.
-    assert done.stderr == "TPC-H at scale factor 100: about 36.2 GB of Parquet in 288 files\n"
+    # 214 files of lineitem, 59 of orders, 36 of partsupp, 11 of customer, 6 of part; three of one.
+    assert done.stderr == "TPC-H at scale factor 100: about 41.6 GB of Parquet in 329 files\n"
     assert isinstance(done.exception, DataError)
-    assert "take about 36.2 GB" in str(done.exception)
+    assert "take about 41.6 GB" in str(done.exception)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -76,9 +76,9 @@ def facts(directory: Path) -> dict[str, object]:
 
 
 def test_a_table_has_a_file_for_each_128_mb() -> None:
-    # 232, 63.5, 45 and 14 MB at scale factor 1, divided by 128 MB and rounded up.
+    # 2,529, 692, 450 and 140 MB at scale factor 10, divided by 128 MB and rounded up.
     cut = {plan.table: plan.parts for plan in plan_tables(10) if plan.parts > 1}
-    assert cut == {"lineitem": 19, "orders": 5, "partsupp": 4, "customer": 2}
+    assert cut == {"lineitem": 20, "orders": 6, "partsupp": 4, "customer": 2}
     assert {plan.table: plan.parts for plan in plan_tables(1)} == dict.fromkeys(SMALL, 1) | {
         "lineitem": 2
     }
@@ -87,6 +87,14 @@ def test_a_table_has_a_file_for_each_128_mb() -> None:
 def test_the_estimate_is_near(tpch_dataset: Dataset) -> None:
     real = sum(path.stat().st_size for path in tpch_dataset.tables.values())
     assert sum(plan.size_bytes for plan in plan_tables(0.01)) == pytest.approx(real, rel=0.15)
+
+
+@pytest.mark.parametrize(("scale_factor", "gb"), [(10, 3.92), (100, 41.5), (1000, 426)])
+def test_the_estimate_is_near_where_data_is_large(scale_factor: float, gb: float) -> None:
+    # By single parts of each table, generated at that scale factor.
+    assert sum(plan.size_bytes for plan in plan_tables(scale_factor)) == pytest.approx(
+        gb * 1e9, rel=0.04
+    )
 
 
 def test_rows_are_the_same_whatever_the_parts(tpch_dataset: Dataset, tmp_path: Path) -> None:
@@ -228,8 +236,8 @@ def test_a_disk_with_too_little_room_is_told_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(9e12, 9e12, 362_000_000_000))
-    with pytest.raises(DataError, match=r"about 362.4 GB and \S+ has 362.0 GB free; free some"):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(9e12, 9e12, 442_000_000_000))
+    with pytest.raises(DataError, match=r"about 442.2 GB and \S+ has 442.0 GB free; free some"):
         make_tpch(1000, tmp_path / "data")
     assert list(tmp_path.iterdir()) == []
 

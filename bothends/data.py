@@ -1,4 +1,4 @@
-"""`bothends data`: brings data of other kinds over to where engines can read it."""
+"""`bothends data`: makes data, or brings it over, to where engines can read it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+from bothends.tpch_command import tpch
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,8 +23,11 @@ __all__ = ["data_app"]
 _SHOWN = 5
 
 data_app = typer.Typer(
-    help="Bring data over to other engines.", no_args_is_help=True, rich_markup_mode=None
+    help="Make data, or bring it over to other engines.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
+data_app.command()(tpch)
 
 
 class Target(StrEnum):

@@ -12,7 +12,15 @@ from pathlib import Path
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import DataError
 
-__all__ = ["TableSize", "data_digest", "find_tables", "local_directory", "parquet_dataset", "size"]
+__all__ = [
+    "TableSize",
+    "data_digest",
+    "find_tables",
+    "local_directory",
+    "parquet_dataset",
+    "size",
+    "table_files",
+]
 
 # Two letters or more before the colon: `s3:`, `gs:`, `hdfs:`, and not the drive letter of `C:`.
 _REMOTE = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
@@ -91,7 +99,7 @@ def find_tables(directory: Path) -> dict[str, Path]:
     tables: dict[str, Path] = {}
     try:
         for path in sorted(directory.iterdir()):
-            if path.name.startswith((".", "_")) or not _files(path):
+            if path.name.startswith((".", "_")) or not table_files(path):
                 continue
             table = path.name.removesuffix(".parquet")
             if table in tables:
@@ -117,7 +125,7 @@ def size(path: Path) -> TableSize:
     import pyarrow.parquet  # lazy: slow to import
 
     rows = size_bytes = 0
-    for file in _files(path):
+    for file in table_files(path):
         try:
             rows += pyarrow.parquet.read_metadata(file).num_rows
             size_bytes += file.stat().st_size
@@ -135,7 +143,8 @@ def data_digest(sizes: Mapping[str, TableSize]) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
-def _files(path: Path) -> list[Path]:
+def table_files(path: Path) -> list[Path]:
+    """Return the Parquet files of a table: the file itself, or those of a directory, by name."""
     if path.is_file():
         return [path] if path.suffix == ".parquet" else []
     inside = ((file, file.relative_to(path)) for file in path.rglob("*.parquet") if file.is_file())

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import math
-import os
-import secrets
 import shutil
-import subprocess
-import sys
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from bothends.infra.dataset import Dataset, ForeignKey
 from bothends.infra.errors import DataError
 from bothends.infra.parquet import TableSize, data_digest, find_tables, local_directory, size
+from bothends.infra.tpch_fill import fill
+from bothends.infra.tpch_generator import Watcher
+from bothends.infra.tpch_local import LocalStore, locked
+from bothends.infra.tpch_manifest import MANIFEST, Manifest
+from bothends.infra.tpch_plan import PART_BYTES, check_scale_factor, plan_tables
 
-__all__ = ["Manifest", "tpch_dataset"]
-
-_GENERATOR = "tpchgen-cli"
-_BYTES_PER_SCALE_FACTOR = 350_000_000
-"""What the generator's Parquet files take at scale factor 1, as measured."""
-_MANIFEST = "manifest.json"
+__all__ = ["make_tpch", "tpch_dataset"]
 
 # Clause 1.4.2 of the TPC-H specification.
 _PRIMARY_KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -71,24 +65,6 @@ _ROWS_AT_1: Final[Mapping[str, int]] = MappingProxyType(
 _FIXED_ROWS: Final[Mapping[str, int]] = MappingProxyType({"region": 5, "nation": 25})
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class _Table(_Record):
-    rows: int = Field(description="Rows.")
-    size_bytes: int = Field(description="Bytes on disk.")
-
-
-class Manifest(_Record):
-    """What was generated, by what: `manifest.json` beside the tables."""
-
-    generator: str = Field(description="The program that generated the data.")
-    version: str = Field(description="The program's version.")
-    scale_factor: float = Field(description="The scale factor it was given.")
-    tables: dict[str, _Table] = Field(description="Rows and bytes of each table.")
-
-
 def tpch_dataset(scale_factor: float, root: Path, *, generate: bool = True) -> Dataset:
     """Return the TPC-H data at a scale factor, generating it where it is missing.
 
@@ -96,7 +72,7 @@ def tpch_dataset(scale_factor: float, root: Path, *, generate: bool = True) -> D
     and with the row counts that clause 4.2.5 of the TPC-H specification fixes.
 
     Args:
-        scale_factor: The scale factor; 1 is about 350 MB of Parquet.
+        scale_factor: The scale factor; 1 is about 360 MB of Parquet.
         root: Data goes to `<root>/tpch/sf<scale factor>/`. A directory that itself holds the
             eight tables is used as it is.
         generate: Whether missing data may be generated.
@@ -108,12 +84,9 @@ def tpch_dataset(scale_factor: float, root: Path, *, generate: bool = True) -> D
         DataError: If the scale factor is not a positive number, or the data is missing,
             incomplete, unreadable, of another scale factor, or cannot be generated.
     """
-    if not (math.isfinite(scale_factor) and scale_factor > 0):
-        raise DataError(
-            f"scale factor {scale_factor:g} is not a number above 0; give 0.01 or 1, say"
-        )
+    check_scale_factor(scale_factor)
     root = local_directory(root)
-    if root.is_dir() and _PRIMARY_KEYS.keys() & find_tables(root).keys():
+    if _holds_tables(root):
         return _open(root, scale_factor, "restore it, or name another directory")
     directory = root / "tpch" / f"sf{scale_factor:g}"
     if not directory.exists():
@@ -122,8 +95,55 @@ def tpch_dataset(scale_factor: float, root: Path, *, generate: bool = True) -> D
                 f"there is no TPC-H data at scale factor {scale_factor:g} below {root}; "
                 "allow it to be generated, or give the directory that holds it"
             )
-        _generate(directory, scale_factor)
-    return _open(directory, scale_factor, "delete that directory to have it generated again")
+        _generate(directory, scale_factor, PART_BYTES, lambda _: None)
+    return _open(
+        directory,
+        scale_factor,
+        "delete that directory to have it generated again, or mend it with `bothends data tpch`",
+    )
+
+
+def make_tpch(
+    scale_factor: float,
+    root: Path,
+    watcher: Watcher = lambda _: None,
+    *,
+    part_bytes: int = PART_BYTES,
+) -> Dataset:
+    """Return the TPC-H data at a scale factor, generating the tables that are missing or damaged.
+
+    What was generated before is completed, where `tpch_dataset` would refuse it.
+
+    Args:
+        scale_factor: The scale factor.
+        root: As for `tpch_dataset`.
+        watcher: Is told how far each table is.
+        part_bytes: A table gets one file for each so many bytes, and at least one.
+
+    Returns:
+        The data set.
+
+    Raises:
+        DataError: As for `tpch_dataset`, but where the data is this project's own and of this
+            scale factor.
+    """
+    check_scale_factor(scale_factor)
+    root = local_directory(root)
+    directory = root / "tpch" / f"sf{scale_factor:g}"
+    if not _holds_tables(root) and not directory.exists():
+        _generate(directory, scale_factor, part_bytes, watcher)
+    try:
+        return tpch_dataset(scale_factor, root, generate=False)
+    except DataError:
+        present = LocalStore(directory).manifest()
+        if _holds_tables(root) or present is None or present.scale_factor != scale_factor:
+            raise
+        _generate(directory, scale_factor, part_bytes, watcher)
+    return tpch_dataset(scale_factor, root, generate=False)
+
+
+def _holds_tables(root: Path) -> bool:
+    return root.is_dir() and bool(_PRIMARY_KEYS.keys() & find_tables(root).keys())
 
 
 def _open(directory: Path, scale_factor: float, remedy: str) -> Dataset:
@@ -151,7 +171,7 @@ def _open(directory: Path, scale_factor: float, remedy: str) -> Dataset:
 def _check_manifest(
     directory: Path, scale_factor: float, sizes: Mapping[str, TableSize], remedy: str
 ) -> None:
-    path = directory / _MANIFEST
+    path = directory / MANIFEST
     if not path.exists():  # data of the user's own has none
         return
     try:
@@ -163,11 +183,9 @@ def _check_manifest(
             f"the TPC-H data in {directory} is of scale factor {manifest.scale_factor:g}, "
             f"not {scale_factor:g}; ask for that one, or name another directory"
         )
-    written = {
-        name: TableSize(table.rows, table.size_bytes) for name, table in manifest.tables.items()
-    }
     for table, now in sizes.items():
-        if written.get(table) != now:
+        written = manifest.tables.get(table)
+        if written is None or written.size != now:
             raise DataError(
                 f"table {table} in {directory} is not as it was generated (its rows or bytes "
                 f"differ from the manifest's); {remedy}"
@@ -195,76 +213,35 @@ def _check_rows(directory: Path, scale_factor: float, sizes: Mapping[str, TableS
         )
 
 
-def _check_room(directory: Path, scale_factor: float) -> None:
-    """Refuse what cannot fit, before hours are spent on it."""
-    needed_bytes = _BYTES_PER_SCALE_FACTOR * scale_factor
-    existing = next(parent for parent in directory.parents if parent.exists())
-    free_bytes = shutil.disk_usage(existing).free
-    if needed_bytes > free_bytes:
-        raise DataError(
-            f"TPC-H at scale factor {scale_factor:g} takes about {needed_bytes / 1e9:,.1f} GB and "
-            f"{existing} has {free_bytes / 1e9:,.1f} GB free; give a smaller scale factor or "
-            "another directory"
-        )
-
-
-def _generate(directory: Path, scale_factor: float) -> None:
-    _check_room(directory, scale_factor)
-    # A sibling is filled and renamed when complete: what has the final name is always whole.
-    partial = directory.with_name(f"{directory.name}.partial-{secrets.token_hex(4)}")
+def _generate(directory: Path, scale_factor: float, part_bytes: int, watcher: Watcher) -> None:
+    """Fill a sibling and rename it when complete, or mend what has the final name already."""
+    plans = plan_tables(scale_factor, part_bytes)
+    mending = directory.exists()
+    partial = directory if mending else directory.with_name(f"{directory.name}.partial")
+    store = LocalStore(partial)
+    if store.manifest() is None:  # before anything is written
+        store.check_room(plans)
     try:
-        try:
-            partial.mkdir(parents=True)
-        except OSError as error:
-            raise DataError(
-                f"{directory.parent} cannot be written ({error.strerror}); "
-                "give a directory that can"
-            ) from error
-        _run_generator(partial, scale_factor)
-        manifest = Manifest(
-            generator=_GENERATOR,
-            version=metadata.version(_GENERATOR),
-            scale_factor=scale_factor,
-            tables={
-                table: _Table(rows=of.rows, size_bytes=of.size_bytes)
-                for table, of in ((t, size(p)) for t, p in find_tables(partial).items())
-            },
-        )
-        (partial / _MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n")
-        try:
-            partial.rename(directory)
-        except OSError:
-            if not directory.exists():  # otherwise another process was first: its data serves
-                raise
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def _run_generator(directory: Path, scale_factor: float) -> None:
-    command = [str(_generator()), "parquet", "--output-dir", str(directory)]
-    command += ["--scale-factor", str(scale_factor)]
-    # The generator draws its own progress bars; below scale factor 1 they would only flicker.
-    quiet = scale_factor < 1 or not sys.stderr.isatty()
-    command += ["--quiet"] if quiet else []
-    done = subprocess.run(  # noqa: S603 - our own arguments, no shell
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE if quiet else None, text=True
-    )
-    if done.returncode != 0:
-        said = (done.stderr or "").strip().splitlines()
+        with locked(partial, directory) as something_to_do:
+            if not something_to_do:
+                return
+            try:
+                fill(store, scale_factor, plans, watcher)
+                if not mending:
+                    _rename(partial, directory)
+            finally:
+                if not mending and (directory.exists() or store.manifest() is None):
+                    shutil.rmtree(partial, ignore_errors=True)
+    except OSError as error:
         raise DataError(
-            f"{_GENERATOR} could not generate TPC-H data at scale factor {scale_factor:g} in "
-            f"{directory.parent}: {said[-1] if said else f'exit code {done.returncode}'}; "
-            "free some space there, or give another directory"
-        )
+            f"{directory.parent} cannot be written ({error.strerror or error}); "
+            "give a directory that can"
+        ) from error
 
 
-def _generator() -> Path:
-    # Beside the interpreter first: a virtual environment need not be activated to be used.
-    places = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    found = shutil.which(_GENERATOR, path=places)
-    if found is None:
-        raise DataError(
-            f"the program {_GENERATOR}, which generates TPC-H data, is not found; "
-            f"install it with: pip install {_GENERATOR}"
-        )
-    return Path(found)
+def _rename(partial: Path, directory: Path) -> None:
+    try:
+        partial.rename(directory)
+    except OSError:
+        if not directory.exists():  # otherwise another process was first: its data serves
+            raise

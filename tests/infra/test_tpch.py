@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -59,7 +60,14 @@ def test_manifest_tells_generator_rows_and_bytes(small: Dataset) -> None:
     assert manifest["generator"] == "tpchgen-cli"
     assert manifest["scale_factor"] == 0.001
     customer = small.tables["customer"]
-    assert manifest["tables"]["customer"] == {"rows": 150, "size_bytes": customer.stat().st_size}
+    # What `sha256sum customer.parquet | sha256sum` prints.
+    listing = f"{hashlib.sha256(customer.read_bytes()).hexdigest()}  customer.parquet\n"
+    assert manifest["tables"]["customer"] == {
+        "rows": 150,
+        "size_bytes": customer.stat().st_size,
+        "parts": 1,
+        "sha256": hashlib.sha256(listing.encode()).hexdigest(),
+    }
     assert set(manifest["tables"]) == TABLES
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from bothends.engines import open_engine
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import DataError
 from bothends.infra.tpch import tpch_dataset as open_tpch
@@ -252,3 +253,12 @@ def _generator(directory: Path, script: str) -> None:
 
 def _count(query: str) -> int:
     return len(duckdb.sql(query).fetchall())
+
+
+def test_little_data_has_no_key_that_it_does_not_obey(small: Dataset) -> None:
+    # With ten suppliers S, i * (S / 4 + (p - 1) / S) mod S is the same for two i of some part p.
+    assert "partsupp" not in small.primary_keys
+    assert "lineitem" not in small.foreign_keys
+    assert small.primary_keys["lineitem"] == ("l_orderkey", "l_linenumber")
+    with open_engine("sqlite", small) as engine:
+        assert engine.execute("SELECT count(*) FROM partsupp").rows == ((800,),)

@@ -118,6 +118,16 @@ class Budget:
                 ahead = None if ahead is None or mean is None else ahead + mean.times(trials)
             return Forecast(len(models), self._spent, ahead)
 
+    def why(self) -> str:
+        """Say why no other trial was admitted."""
+        usd, tokens = self._most
+        over = (usd is not None and self._spent.usd > usd) or (
+            tokens is not None and self._spent.tokens > tokens
+        )
+        # The mean told the cost of what ran last too low, or nothing was known of it yet.
+        what = "the budget is spent" if over else "the next trial would pass the budget"
+        return f"stopped: {what}: {self.describe()}"
+
     def describe(self) -> str:
         """Say what was spent of what may be."""
         usd, tokens = self._most

@@ -156,10 +156,7 @@ def run_experiment(
                     )
                     work.do(tuple(part))
             if budget.exhausted:
-                watcher.stopped(
-                    f"stopped before the next trial would pass the budget: {budget.describe()}; "
-                    "the same command with a larger budget goes on"
-                )
+                watcher.stopped(f"{budget.why()}; the same command with a larger budget goes on")
     return directory
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -24,13 +25,19 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     one cluster, beside which the others run, each with its file.
     """
     if item.get_closest_marker("xdist_group") is None:
-        group = "slow" if item.get_closest_marker("slow") else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+        named = f"{item.nodeid} {' '.join(getattr(item, 'fixturenames', ()))}".lower()
+        starts_spark = item.get_closest_marker("slow") and re.search("spark|cluster|java", named)
+        item.add_marker(pytest.mark.xdist_group("spark" if starts_spark else str(item.path)))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the slow ones, so that no process is left with them alone at the end."""
-    items.sort(key=lambda item: not item.get_closest_marker("slow"))
+    """Begin with those of Spark, so that no process is left with them alone at the end."""
+
+    def others(item: pytest.Item) -> bool:
+        group = item.get_closest_marker("xdist_group")
+        return group is None or group.args != ("spark",)
+
+    items.sort(key=others)
 
 
 @pytest.fixture(scope="session")

@@ -89,7 +89,7 @@ def test_the_command_says_why_it_stopped_and_exits_with_3(
         main()
     assert ended.value.code == 3
     said = capsys.readouterr()
-    assert "stopped before the next trial would pass the budget" in said.err
+    assert "stopped: the budget is spent: " in said.err
     # Nobody knew what the first would take.
     assert "1 of 5 trials are in" in said.out
     monkeypatch.setattr(sys, "argv", ["bothends", *arguments])

@@ -133,7 +133,7 @@ def test_a_budget_stops_a_run_and_a_larger_one_goes_on(tmp_path: Path, concurren
     trials = run_experiment(bounded, tmp_path / "run", watcher=watcher).trials()
     assert len(trials) == 5
     assert watcher.why == [
-        f"stopped before the next trial would pass the budget: {5 * tokens:,} of "
+        f"stopped: the next trial would pass the budget: {5 * tokens:,} of "
         f"{bounded.budget_tokens:,} tokens; the same command with a larger budget goes on"
     ]
     watcher = Counting()

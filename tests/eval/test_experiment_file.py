@@ -117,6 +117,7 @@ def test_everything_wrong_is_said_at_once_in_the_order_of_the_file(tmp_path: Pat
         (LEAST + "regimen: {repeats: 0}\n", "regimen.repeats must be 1 or more"),
         ("suite: \xff", "FILE is not UTF-8"),
     ],
+    ids=lambda text: text[:40],
 )
 def test_what_is_no_experiment_is_one_message(tmp_path: Path, text: str, expected: str) -> None:
     (tmp_path / "experiment.yaml").write_bytes(text.encode("latin-1"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from functools import cache
 from pathlib import Path
 
@@ -73,10 +72,7 @@ def test_tpcds_is_admitted(dialect: str) -> None:
         assert check_read_only(translated, dialect) is None, number
 
 
-def test_bird_is_admitted() -> None:
-    path = os.environ.get("BOTHENDS_BIRD_DEV")
-    if path is None:
-        pytest.skip("BOTHENDS_BIRD_DEV does not name BIRD's dev.json")
-    for question in json.loads(Path(path).read_text("utf-8")):
+def test_bird_is_admitted(bird: Path) -> None:
+    for question in json.loads((bird / "dev.json").read_text("utf-8")):
         rejection = check_read_only(question["SQL"], "sqlite")
         assert rejection is None, (question["SQL"], rejection)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from bothends.cli import main
 from bothends.engines.spark_cluster import cluster_state
 from bothends.engines.spark_cluster_keeper import ClusterState
 from bothends.infra import tpch
@@ -78,6 +82,33 @@ def is_running(pid: int) -> bool:
 def runs() -> Callable[[int], bool]:
     """Tell whether a process runs."""
     return is_running
+
+
+@pytest.fixture(scope="session")
+def main_in_here() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run the command line in this process, which has imported everything, with what it printed.
+
+    Args of what is returned: the command's arguments, and `cwd` and `env`, its whole environment.
+    """
+
+    def run(*arguments: str, cwd: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+        out, err = io.StringIO(), io.StringIO()
+        code: object = 0
+        with (
+            contextlib.chdir(cwd),
+            mock.patch.dict(os.environ, env, clear=True),
+            mock.patch.object(sys, "argv", ["bothends", *arguments]),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            try:
+                main()
+            except SystemExit as ended:
+                code = ended.code or 0
+        assert isinstance(code, int)
+        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+    return run
 
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,22 +20,24 @@ from bothends.eval.experiment import Experiment, Regimen
 from bothends.infra.dataset import Dataset
 from bothends.options import option_of
 
+Command = Callable[..., subprocess.CompletedProcess[str]]
 
-def bothends(*arguments: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    clean = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("OPENAI_", "ANTHROPIC_"))
-    }
-    return subprocess.run(
-        [sys.executable, "-m", "bothends", *arguments],
-        cwd=cwd,
-        env=clean | {"COLUMNS": "120", "NO_COLOR": "1"} | env,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+
+@pytest.fixture
+def bothends(main_in_here: Command) -> Command:
+    """The command line, in an environment without keys."""
+
+    def run(*arguments: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+        clean = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("OPENAI_", "ANTHROPIC_"))
+        }
+        return main_in_here(
+            *arguments, cwd=cwd, env=clean | {"COLUMNS": "120", "NO_COLOR": "1"} | env
+        )
+
+    return run
 
 
 @pytest.fixture
@@ -42,14 +45,16 @@ def data(tpch_dataset: Dataset) -> str:
     return str(tpch_dataset.directory.parent.parent)
 
 
-def test_help_names_the_commands(tmp_path: Path) -> None:
+def test_help_names_the_commands(bothends: Command, tmp_path: Path) -> None:
     shown = bothends("--help", cwd=tmp_path)
     assert shown.returncode == 0
     for command in ("run", "ask", "demo", "report", "cluster"):
         assert f"\n  {command} " in shown.stdout
 
 
-def test_run_prints_the_tables_and_writes_the_report(tmp_path: Path, data: str) -> None:
+def test_run_prints_the_tables_and_writes_the_report(
+    bothends: Command, tmp_path: Path, data: str
+) -> None:
     arguments = (
         "run", "--engine", "sqlite", "--data", data, "--question", "1,6", "--out", "r",
         "--model", "scripted:perfect?label=exact&price_as=openai:gpt-4o",
@@ -71,7 +76,7 @@ def test_run_prints_the_tables_and_writes_the_report(tmp_path: Path, data: str) 
     assert reported.stdout == again.stdout
 
 
-def test_ask_shows_sql_rows_and_stages(tmp_path: Path, data: str) -> None:
+def test_ask_shows_sql_rows_and_stages(bothends: Command, tmp_path: Path, data: str) -> None:
     shown = bothends(
         "ask", "--suite", "tpch", "--question", "6", "--engine", "sqlite", "--data", data,
         "--model", "scripted:perfect?price_as=openai:gpt-4o",
@@ -85,7 +90,7 @@ def test_ask_shows_sql_rows_and_stages(tmp_path: Path, data: str) -> None:
     assert "$0." in shown.stdout
 
 
-def test_ask_on_a_database_of_ones_own_needs_words(tmp_path: Path) -> None:
+def test_ask_on_a_database_of_ones_own_needs_words(bothends: Command, tmp_path: Path) -> None:
     shown = bothends("ask", "--engine", "sqlite:///x.db", "--model", "openai:gpt-4o", cwd=tmp_path)
     assert shown.returncode == 2
     assert "give a question in words" in shown.stderr
@@ -119,7 +124,7 @@ RUN = ("run", "--engine", "sqlite", "--model", "scripted:perfect", "--question",
     ],
 )
 def test_a_mistake_is_one_sentence_and_no_traceback(
-    tmp_path: Path, arguments: tuple[str, ...], said: str
+    bothends: Command, tmp_path: Path, arguments: tuple[str, ...], said: str
 ) -> None:
     shown = bothends(*arguments, cwd=tmp_path)
     assert shown.returncode not in (0, None)
@@ -127,7 +132,9 @@ def test_a_mistake_is_one_sentence_and_no_traceback(
     assert "Traceback" not in shown.stderr + shown.stdout
 
 
-def test_data_of_another_scale_factor_is_refused(tmp_path: Path, tpch_dataset: Dataset) -> None:
+def test_data_of_another_scale_factor_is_refused(
+    bothends: Command, tmp_path: Path, tpch_dataset: Dataset
+) -> None:
     shown = bothends(
         *RUN, "--scale-factor", "1", "--data", str(tpch_dataset.directory), cwd=tmp_path
     )
@@ -136,7 +143,9 @@ def test_data_of_another_scale_factor_is_refused(tmp_path: Path, tpch_dataset: D
     assert "Traceback" not in shown.stderr
 
 
-def test_a_refused_key_is_a_clear_error_and_loses_nothing(tmp_path: Path, data: str) -> None:
+def test_a_refused_key_is_a_clear_error_and_loses_nothing(
+    bothends: Command, tmp_path: Path, data: str
+) -> None:
     """A server that answers 401 to everything stands in for a provider."""
     server = subprocess.Popen(
         [sys.executable, "-c", REFUSING_SERVER], stdout=subprocess.PIPE, text=True
@@ -161,7 +170,9 @@ def test_a_refused_key_is_a_clear_error_and_loses_nothing(tmp_path: Path, data: 
     assert "abcdefghijklmnop" not in written + shown.stdout + shown.stderr
 
 
-def test_a_file_is_written_run_gone_on_with_changed_and_forked(tmp_path: Path, data: str) -> None:
+def test_a_file_is_written_run_gone_on_with_changed_and_forked(
+    bothends: Command, tmp_path: Path, data: str
+) -> None:
     written = bothends("init", "mine.yaml", cwd=tmp_path)
     assert written.returncode == 0, written.stderr
     assert "bothends run mine.yaml" in written.stdout
@@ -214,7 +225,7 @@ server.serve_forever()
 """
 
 
-def test_recipes_by_option(tmp_path: Path, data: str) -> None:
+def test_recipes_by_option(bothends: Command, tmp_path: Path, data: str) -> None:
     common = ("ask", "--engine", "sqlite", "--suite", "tpch", "--question", "6", "--data", data)
     arguments = (*common, "--model", "scripted:corrected", "--recipe", "single+correct")
     right = bothends(

@@ -9,8 +9,7 @@ import json
 import os
 import sqlite3
 import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -64,6 +63,9 @@ class Provider:
 
     url: str
     seen: list[str] = field(default_factory=list)
+
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
@@ -135,15 +137,15 @@ def shop(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def bothends(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "bothends", *arguments],
-        cwd=cwd,
-        env=os.environ | {"COLUMNS": "200", "NO_COLOR": "1"} | ENVIRONMENT,
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
+@pytest.fixture
+def bothends(main_in_here: Command) -> Command:
+    """The command line, in an environment full of secrets."""
+
+    def run(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+        env = os.environ | {"COLUMNS": "200", "NO_COLOR": "1"} | ENVIRONMENT
+        return main_in_here(*arguments, cwd=cwd, env=env)
+
+    return run
 
 
 def written(directory: Path) -> dict[str, bytes]:
@@ -156,10 +158,10 @@ def written(directory: Path) -> dict[str, bytes]:
     return found
 
 
-def assert_no_leak(cwd: Path, ran: subprocess.CompletedProcess[bytes]) -> dict[str, bytes]:
-    texts = written(cwd / "out") | {"stdout": ran.stdout, "stderr": ran.stderr}
+def assert_no_leak(cwd: Path, ran: subprocess.CompletedProcess[str]) -> dict[str, bytes]:
+    texts = written(cwd / "out") | {"stdout": ran.stdout.encode(), "stderr": ran.stderr.encode()}
     assert {name: found for name, content in texts.items() if (found := leaks(content))} == {}
-    assert b"Traceback" not in ran.stderr
+    assert "Traceback" not in ran.stderr
     return texts
 
 
@@ -178,7 +180,9 @@ def test_the_search_finds_each_form() -> None:
     assert not leaks(b"[redacted]")
 
 
-def test_a_run_that_meets_them_everywhere_keeps_none(shop: Path, provider: Provider) -> None:
+def test_a_run_that_meets_them_everywhere_keeps_none(
+    bothends: Command, shop: Path, provider: Provider
+) -> None:
     ran = bothends(
         shop, "run", *asked(f"{provider.url}/ok"), "--out", "out/r", "--record", "out/rec.jsonl",
         "--repeats", "1",
@@ -195,31 +199,33 @@ def test_a_run_that_meets_them_everywhere_keeps_none(shop: Path, provider: Provi
     trial = json.loads(texts[str(shop / "out" / "r" / "trials.jsonl")])
     assert trial["verdict"]["exact"]
     again = bothends(shop, "run", *asked(f"{provider.url}/ok"), "--out", "out/r", "--repeats", "1")
-    assert b"1 of 1 trials are already in r" in again.stderr
+    assert "1 of 1 trials are already in r" in again.stderr
     assert_no_leak(shop, again)
     assert_no_leak(shop, bothends(shop, "report", "out/r"))
     shown = bothends(shop, "transcript", "out/r", "--question", "a")
-    assert b"run_query" in shown.stdout
+    assert "run_query" in shown.stdout
     assert_no_leak(shop, shown)
     assert_no_leak(shop, bothends(shop, "score", "out/r", "--out", "out/again"))
 
 
 @pytest.mark.parametrize("kind", ["400", "401", "failing"])
-def test_what_fails_quotes_none(shop: Path, provider: Provider, kind: str) -> None:
+def test_what_fails_quotes_none(
+    bothends: Command, shop: Path, provider: Provider, kind: str
+) -> None:
     ran = bothends(shop, "run", *asked(f"{provider.url}/{kind}"), "--out", "out/r")
     assert ran.returncode == (0 if kind == "failing" else 1)  # a failed query is measured
-    assert b"[redacted]" in ran.stderr
+    assert "[redacted]" in ran.stderr
     assert_no_leak(shop, ran)
     one = bothends(shop, "ask", *asked(f"{provider.url}/{kind}"), "--question", "a")
     assert one.returncode == 1
-    assert b"[redacted]" in one.stdout + one.stderr
+    assert "[redacted]" in one.stdout + one.stderr
     assert_no_leak(shop, one)
 
 
-def test_an_answer_shows_none(shop: Path, provider: Provider) -> None:
+def test_an_answer_shows_none(bothends: Command, shop: Path, provider: Provider) -> None:
     one = bothends(shop, "ask", *asked(f"{provider.url}/ok"), "--question", "a")
     assert one.returncode == 0, one.stderr
-    assert b"[redacted]" in one.stdout
+    assert "[redacted]" in one.stdout
     assert_no_leak(shop, one)
 
 
@@ -235,7 +241,9 @@ def test_an_answer_shows_none(shop: Path, provider: Provider) -> None:
         f"sc://127.0.0.1:1/;token={TOKEN};nonsense",
     ],
 )
-def test_an_engine_that_cannot_be_reached_quotes_none(shop: Path, engine: str) -> None:
+def test_an_engine_that_cannot_be_reached_quotes_none(
+    bothends: Command, shop: Path, engine: str
+) -> None:
     settings = ("--suite", "q.jsonl", "--model", "scripted:perfect")
     ran = bothends(shop, "run", *settings, "--engine", engine, "--out", "out/r")
     assert ran.returncode != 0
@@ -262,7 +270,7 @@ def test_an_engine_that_cannot_be_reached_quotes_none(shop: Path, engine: str) -
     ],
 )
 def test_a_secret_in_what_is_recorded_is_refused_and_not_quoted(
-    shop: Path, arguments: tuple[str, ...]
+    bothends: Command, shop: Path, arguments: tuple[str, ...]
 ) -> None:
     settings = ("--suite", "q.jsonl", "--engine", "sqlite", "--data", "shop.db")
     ran = bothends(shop, "run", *settings, *arguments, "--out", "out/r")

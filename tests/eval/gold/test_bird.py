@@ -22,7 +22,7 @@ CHANCE = frozenset(
         *("1318", "1365", "1388", "1389", "1407"),
     }
 )
-SAMPLE = 12
+SAMPLE = 6
 
 
 @pytest.fixture(scope="module")
@@ -56,5 +56,5 @@ def test_spark(bird: Path, databases: dict[str, Database]) -> None:
     questions, _ = bird_questions(bird)
     name = min(databases, key=lambda each: databases[each].sqlite.stat().st_size)
     sample = [each for each in questions if each.database == name and each.id not in CHANCE]
-    entries = gate(sample[::8][:SAMPLE], {name: databases[name]}, "spark")
+    entries = gate(sample[::16][:SAMPLE], {name: databases[name]}, "spark")
     assert Counter(entry.status for entry in entries) == {"admitted": len(entries)}

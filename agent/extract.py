@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from bothends.agent.objects import objects_in
 from bothends.engines.lexemes import UnreadableError, scan
 
 __all__ = ["extract_sql"]
@@ -63,8 +63,6 @@ _LONGEST_BEGINNING = 5_000
 # A model that repeats itself writes thousands of what is no statement: these are looked at whole.
 _MOST_LOOKED_AT = 20
 _KEYS = ("sql", "query", "sql_query", "statement", "answer")
-# Not strict: small models leave the line breaks of a query as they are inside a JSON string.
-_DECODER = json.JSONDecoder(strict=False)
 
 
 class _Found(NamedTuple):
@@ -144,18 +142,11 @@ def _in_prose(text: str, dialect: str) -> str | None:
 
 def _in_json(text: str) -> Iterator[_Found]:
     """Yield the queries that JSON objects hold."""
-    position = text.find("{")
-    while position >= 0:
-        try:
-            value, end = _DECODER.raw_decode(text, position)
-        except (ValueError, RecursionError):
-            end = position + 1
-        else:
-            for sql in _strings(value):
-                beginning = _BEGINNING.match(sql)
-                if beginning and beginning[1]:
-                    yield _Found(position, sql.strip().rstrip(";").strip())
-        position = text.find("{", end)
+    for position, value in objects_in(text):
+        for sql in _strings(value):
+            beginning = _BEGINNING.match(sql)
+            if beginning and beginning[1]:
+                yield _Found(position, sql.strip().rstrip(";").strip())
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from bothends.agent.objects import objects_in
 from bothends.agent.record import ToolCall
 
 __all__ = ["calls_from_text"]
@@ -15,8 +16,6 @@ _NAME_KEYS = ("name", "tool", "tool_name", "function")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input")
 _WRAPPER_KEYS = ("tool_calls", "tool_call", "function_call", "function")
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
-# Not strict: small models leave the line breaks of a query as they are inside a JSON string.
-_DECODER = json.JSONDecoder(strict=False)
 
 
 def calls_from_text(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
@@ -38,22 +37,9 @@ def calls_from_text(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
     """
     return tuple(
         call
-        for value in _objects(_THOUGHT.sub("", text))
+        for _, value in objects_in(_THOUGHT.sub("", text))
         for call in _calls(value, frozenset(tools))
     )
-
-
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the outermost JSON objects of a text; those in lists come one by one."""
-    position = text.find("{")
-    while position >= 0:
-        try:
-            value, end = _DECODER.raw_decode(text, position)
-        except (ValueError, RecursionError):
-            end = position + 1
-        else:
-            yield value
-        position = text.find("{", end)
 
 
 def _calls(value: Any, tools: frozenset[str]) -> Iterator[ToolCall]:
@@ -89,7 +75,7 @@ def _arguments(given: Any) -> dict[str, Any] | None:
         return {}
     if isinstance(given, str):
         try:
-            given = _DECODER.decode(given)
+            given = json.loads(given, strict=False)
         except ValueError:
             return None
     if not isinstance(given, dict) or (given.get("type") == "object" and "properties" in given):

@@ -47,9 +47,10 @@ def find_fork(
     suite = experiment.load_suite()
     asked = asked_of(experiment, suite)
     for path in family:
-        manifest = RunDirectory(path).manifest
-        same = manifest.experiment.measured() == experiment.measured()
-        if same and manifest.questions == asked and not data_changed(manifest, experiment, suite):
+        run = RunDirectory(path)
+        if not run.differences(experiment, asked) and not data_changed(
+            run.manifest, experiment, suite
+        ):
             return path, ()
     number = 1
     while _is_run(_numbered(base, number)):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from bothends.eval.appending import append_whole
 from bothends.infra.errors import RecordError
 
 __all__ = ["append_member", "drop_torn_member", "read_members"]
@@ -23,10 +24,7 @@ def append_member(file: Path, content: bytes) -> None:
     Raises:
         OSError: If it cannot be written.
     """
-    with file.open("ab") as stream:
-        stream.write(gzip.compress(content, mtime=0))
-        stream.flush()
-        os.fsync(stream.fileno())
+    append_whole(file, gzip.compress(content, mtime=0))
 
 
 def read_members(file: Path) -> Iterator[bytes]:

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from bothends.eval.appending import append_whole
 from bothends.eval.experiment import Experiment
 from bothends.eval.manifest import Manifest, QuestionTerms, changes, edits
 from bothends.eval.members import append_member, drop_torn_member, read_members
@@ -76,14 +77,25 @@ class RunDirectory:
         """
         if not (self.path / "manifest.json").exists():
             return False
-        self._secrets = Secrets.of_environment(experiment.engine)
-        old = self.manifest
-        changed = changes(old.experiment, experiment)
-        self.refuse(
-            changed or edits(old.questions, [self._safe(each) for each in questions]),
-            experiment.task,
-        )
+        self.refuse(self.differences(experiment, questions), experiment.task)
         return len(self.trials()) == trials
+
+    def differences(self, experiment: Experiment, questions: Sequence[QuestionTerms]) -> list[str]:
+        """Return what differs between the run that is here and an experiment, a sentence each.
+
+        Args:
+            experiment: The experiment.
+            questions: Its questions as they are now.
+
+        Raises:
+            RecordError: If the directory holds no run, or one that cannot be read.
+        """
+        # Without secrets, as what is here was written.
+        safe = Secrets.of_environment(experiment.engine).cleaned
+        old = self.manifest
+        return changes(old.experiment, experiment) or edits(
+            old.questions, list(map(safe, questions))
+        )
 
     def start(self, manifest: Manifest) -> None:
         """Write the manifest, or check that the one that is there is of the same run.
@@ -141,7 +153,10 @@ class RunDirectory:
             RecordError: If it holds another; the message says what differs.
         """
         if (self.path / "manifest.json").exists():
-            self._check_same(self.manifest, manifest)
+            changed = self.differences(manifest.experiment, manifest.questions)
+            if self.manifest.fingerprint != manifest.fingerprint:
+                changed.append("the engine, its version or its data are not the same")
+            self.refuse(changed, manifest.experiment.task)
 
     def write(self, manifest: Manifest, golds: Iterable[Gold], trials: Iterable[Trial]) -> None:
         """Write a whole run at once, in place of what was there of it.
@@ -180,18 +195,8 @@ class RunDirectory:
         record = self._safe(record)
         line = record.model_dump_json().encode() + b"\n"
         try:
-            # Without a buffer, which would write what is left in it on closing.
-            with self._appending, file.open("ab", buffering=0) as stream:
-                end = stream.tell()
-                try:
-                    left = memoryview(line)
-                    while left:
-                        left = left[stream.write(left) :]
-                    os.fsync(stream.fileno())
-                except OSError:
-                    # Half a line must not be gone on with.
-                    stream.truncate(end)
-                    raise
+            with self._appending:
+                append_whole(file, line)
         except OSError as error:
             raise RecordError(
                 f"{file} cannot be written: {error.strerror}; what was measured before is kept"
@@ -250,13 +255,6 @@ class RunDirectory:
         # What a run is found again by stays: an experiment and a model's name admit no secret.
         kept = {"key", "experiment"} & type(record).model_fields.keys()
         return self._secrets.cleaned(record, *kept)
-
-    def _check_same(self, old: Manifest, new: Manifest) -> None:
-        changed = changes(old.experiment, new.experiment)
-        changed = changed or edits(old.questions, [self._safe(each) for each in new.questions])
-        if old.fingerprint != new.fingerprint:
-            changed.append("the engine, its version or its data are not the same")
-        self.refuse(changed, new.experiment.task)
 
     def refuse(self, changed: Sequence[str], task: str) -> None:
         """Refuse what is another run than the directory's, if it is.

@@ -1,0 +1,28 @@
+"""Appending to a file: the whole of a piece, or nothing of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["append_whole"]
+
+
+def append_whole(file: Path, content: bytes) -> None:
+    """Append a content and flush it to disk; where that fails, take back what was written of it.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    # Without a buffer, which would write what is left in it on closing.
+    with file.open("ab", buffering=0) as stream:
+        end = stream.tell()
+        try:
+            left = memoryview(content)
+            while left:
+                left = left[stream.write(left) :]
+            os.fsync(stream.fileno())
+        except OSError:
+            # Half a piece must not be gone on with.
+            stream.truncate(end)
+            raise

@@ -309,14 +309,12 @@ def _run(
 ) -> None:
     from rich.console import Console
 
-    from bothends.api import default_directory
-    from bothends.eval.fork import find_fork
     from bothends.eval.metrics import counted
     from bothends.eval.runner import run_experiment
+    from bothends.launch import place
     from bothends.progress import RunProgress
 
-    usual = default_directory(experiment, file)
-    directory, family = find_fork(experiment, usual, out) if fork else (out or usual, ())
+    directory, family = place(experiment, file, out, fork=fork)
     try:
         with RunProgress(Console(stderr=True), ask=ask) as progress:
             run_experiment(

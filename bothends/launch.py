@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from bothends.tools.text import Redaction
 
-__all__ = ["default_directory", "refuse_settings", "run_whole"]
+__all__ = ["default_directory", "place", "refuse_settings", "run_whole"]
 
-_BESIDE_EXPERIMENT: Final = (
-    *("experiment", "out", "record", "record_append", "callbacks", "fork", "redact"),
+_BESIDE_EXPERIMENT: Final = frozenset(
+    {"experiment", "out", "record", "record_append", "callbacks", "fork", "redact"}
 )
 
 
@@ -40,6 +40,28 @@ def default_directory(experiment: Experiment, file: Path | str | None = None) ->
     engine = experiment.engine.partition("://")[0]
     scale = "" if experiment.scale_factor is None else f"-sf{experiment.scale_factor:g}"
     return Path("runs") / f"{Path(experiment.suite).stem}-{engine}{scale}-{digest}"
+
+
+def place(
+    experiment: Experiment, file: Path | str | None, out: Path | None, *, fork: bool
+) -> tuple[Path, tuple[Path, ...]]:
+    """Return the run directory of an experiment, and the runs that it may take trials from.
+
+    Args:
+        experiment: The experiment.
+        file: The file that it was read from, if it was.
+        out: The directory that was asked for; the default one for None.
+        fork: Whether a changed experiment goes on in a fork of its run.
+
+    Raises:
+        BothendsError: If there is no run to fork, or it cannot be read.
+    """
+    usual = default_directory(experiment, file)
+    if not fork:
+        return out or usual, ()
+    from bothends.eval.fork import find_fork
+
+    return find_fork(experiment, usual, out)
 
 
 def run_whole(
@@ -65,7 +87,6 @@ def run_whole(
         BothendsError: If something does not exist, does not fit or cannot be reached.
     """
     from bothends.eval.experiment_file import read_experiment
-    from bothends.eval.fork import find_fork
     from bothends.eval.redaction import name_of
     from bothends.eval.runner import run_experiment
 
@@ -74,8 +95,7 @@ def run_whole(
     if redact is not None:
         name = redact if isinstance(redact, str) else name_of(redact)
         resolved = resolved.model_copy(update={"redact": name})
-    usual, named = default_directory(resolved, file), Path(out) if out else None
-    directory, family = find_fork(resolved, usual, named) if fork else (named or usual, ())
+    directory, family = place(resolved, file, Path(out) if out else None, fork=fork)
     run_experiment(
         resolved,
         directory,

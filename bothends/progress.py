@@ -42,11 +42,11 @@ class RunProgress:
         self._live = console.is_terminal
         self._cost_usd = 0.0
         self._unpriced = 0
-        self._total = self._completed = 0
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
-            TextColumn("{task.fields[count]}"),
+            # The total is not known at first, and a number's format takes no None.
+            TextColumn("{task.completed:,.0f}/{task.fields[of]} trials"),
             TextColumn("{task.fields[cost]}"),
             TimeRemainingColumn(elapsed_when_finished=True),
             console=console,
@@ -73,7 +73,7 @@ class RunProgress:
         """Show what is done now."""
         if self._live:
             if self._task is None:
-                self._task = self._bar.add_task("", total=None, count="", cost="")
+                self._task = self._bar.add_task("", total=None, of="?", cost="")
             self._bar.update(self._task, description=escape(text))
         elif self._task is None:
             self._console.print(escape(text))
@@ -90,10 +90,10 @@ class RunProgress:
             self._count(trial)
         self._before_usd, self._started_s = self._cost_usd, time.monotonic()
         if self._task is None:
-            self._task = self._bar.add_task("", total=total, count="", cost="")
-        self._bar.update(self._task, total=total, completed=len(done))
-        self._total, self._completed = total, len(done)
-        self._tell()
+            self._task = self._bar.add_task("", total=total, of="?", cost="")
+        self._bar.update(
+            self._task, total=total, completed=len(done), of=f"{total:,}", cost=self._cost()
+        )
 
     def go_on(self, forecast: Forecast) -> bool:
         """Say what is left to be run and what it will cost, and ask where somebody is there."""
@@ -120,21 +120,14 @@ class RunProgress:
     def trial(self, trial: Trial) -> None:
         """Move on by one trial."""
         self._count(trial)
-        self._completed += 1
         if self._task is not None:
-            self._bar.update(self._task, advance=1)
-        self._tell()
+            self._bar.update(self._task, advance=1, cost=self._cost())
         if not self._live:
             self._console.print(
                 f"{escape(trial.model_label)}, question {escape(trial.key.question_id)}: "
                 f"{escape(_said(trial))}, {trial.e2e_s:.2f} s; {self._cost()}",
                 soft_wrap=True,
             )
-
-    def _tell(self) -> None:
-        if self._task is not None:
-            count = f"{self._completed:,}/{self._total:,} trials"
-            self._bar.update(self._task, count=count, cost=self._cost())
 
     def _count(self, trial: Trial) -> None:
         if trial.cost.usd is None:

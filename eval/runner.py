@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -18,8 +18,8 @@ from bothends.eval.cost import describe_pricing
 from bothends.eval.experiment import Experiment
 from bothends.eval.fork import start_fork
 from bothends.eval.grounds import Grounds, data_changed, fingerprint_digest, question_terms
-from bothends.eval.manifest import Manifest, ModelTerms
-from bothends.eval.record import Trial, TrialKey
+from bothends.eval.manifest import Manifest, ModelTerms, QuestionTerms
+from bothends.eval.record import TrialKey
 from bothends.eval.recording import recording, recording_files
 from bothends.eval.redaction import load_redaction, tried
 from bothends.eval.store import RunDirectory
@@ -27,7 +27,14 @@ from bothends.eval.suites.base import Question, Suite
 from bothends.eval.watcher import Silent, Watcher
 from bothends.eval.work import Planned, Work
 from bothends.infra.errors import UsageError
-from bothends.infra.prices import NoPricing, PriceBook, Pricing, ScanPrice, TokenPricing
+from bothends.infra.prices import (
+    EnginePrice,
+    NoPricing,
+    PriceBook,
+    Pricing,
+    ScanPrice,
+    TokenPricing,
+)
 from bothends.infra.system import describe_hardware, package_versions
 
 if TYPE_CHECKING:
@@ -88,6 +95,7 @@ def run_experiment(
     suite = experiment.load_suite()
     questions = experiment.select(suite)
     prices = PriceBook.load(experiment.prices)
+    machine = prices.engine(experiment.machine)
 
     def load(spec: str) -> Model:
         return load_model(
@@ -113,10 +121,11 @@ def run_experiment(
         trials = directory.trials()
         watcher.begin(directory.manifest, trials, len(trials))
         return directory
+    _check_budget(experiment, models, checker, machine)
     with Grounds(experiment, suite, questions, watcher.phase) as grounds:
         engine = grounds.at(questions[0].database).engines[0]
         manifest = _manifest(
-            experiment, out.resolve().name, suite, questions, models, engine, grounds, prices
+            experiment, out.resolve().name, suite, asked, models, engine, grounds, prices, machine
         )
         planned = _plan(experiment, engine, questions, models)
         with directory.alone():
@@ -126,7 +135,7 @@ def run_experiment(
             watcher.begin(manifest, done, len(planned))
             had = {trial.key for trial in done}
             todo = [trial for trial in planned if trial.key not in had]
-            budget = _budget(experiment, models, checker, done, prices)
+            budget = Budget(experiment.budget_usd, experiment.budget_tokens, done)
             forecast = budget.forecast([each.model.spec for each in todo])
             if not todo or not watcher.go_on(forecast):
                 return directory
@@ -149,8 +158,7 @@ def run_experiment(
 
                 for database, part in groupby(todo, lambda trial: trial.question.database):
                     slots = grounds.at(database)
-                    terms = _terms(experiment, slots, manifest, prices)
-                    terms = replace(terms, redaction=redaction)
+                    terms = _terms(experiment, slots, manifest, prices, machine, redaction)
                     work = Work(
                         experiment, terms, checker, directory, budget, handlers_for, watcher
                     )
@@ -164,15 +172,15 @@ def _manifest(
     experiment: Experiment,
     name: str,
     suite: Suite,
-    questions: Sequence[Question],
+    asked: tuple[QuestionTerms, ...],
     models: Sequence[Model],
     engine: Engine,
     grounds: Grounds,
     prices: PriceBook,
+    machine: EnginePrice,
 ) -> Manifest:
     ground = asdict(engine.fingerprint())
     databases = grounds.digests if len(grounds.digests) > 1 else {}
-    machine = prices.engine(experiment.machine)
     return Manifest(
         name=name,
         created_at=_now(),
@@ -188,7 +196,7 @@ def _manifest(
             )
             for model in models
         ),
-        questions=question_terms(questions, engine.name),
+        questions=asked,
         excluded=experiment.excluded(suite),
         fingerprint=fingerprint_digest(ground, databases),
         engine=ground,
@@ -210,7 +218,12 @@ def _embedding_pricing(experiment: Experiment) -> Iterator[Pricing]:
 
 
 def _terms(
-    experiment: Experiment, slots: EngineSlots, manifest: Manifest, prices: PriceBook
+    experiment: Experiment,
+    slots: EngineSlots,
+    manifest: Manifest,
+    prices: PriceBook,
+    machine: EnginePrice,
+    redaction: Redaction | None,
 ) -> Terms:
     from bothends.eval.trial import Terms
 
@@ -220,32 +233,29 @@ def _terms(
         limits=Limits(timeout_s=experiment.timeout_s, max_rows=experiment.max_rows),
         regimen=experiment.regimen,
         prices=prices,
-        machine=prices.engine(experiment.machine),
+        machine=machine,
         billing=experiment.billing,
+        redaction=redaction,
     )
 
 
-def _budget(
-    experiment: Experiment,
-    models: Sequence[Model],
-    checker: Model | None,
-    done: Sequence[Trial],
-    prices: PriceBook,
-) -> Budget:
-    """Return what the run may cost; in dollars only where these will be known."""
-    if experiment.budget_usd is not None:
-        if isinstance(prices.engine(experiment.machine), ScanPrice):
+def _check_budget(
+    experiment: Experiment, models: Sequence[Model], checker: Model | None, machine: EnginePrice
+) -> None:
+    """Refuse a bound of dollars where these will not be known."""
+    if experiment.budget_usd is None:
+        return
+    if isinstance(machine, ScanPrice):
+        raise UsageError(
+            "--budget-usd cannot be kept: the engine does not tell what it scanned, which "
+            f"--machine {experiment.machine} charges; give --budget-tokens, or another machine"
+        )
+    for model in (*models, *([checker] if checker else ())):
+        if isinstance(model.pricing, NoPricing):
             raise UsageError(
-                "--budget-usd cannot be kept: the engine does not tell what it scanned, which "
-                f"--machine {experiment.machine} charges; give --budget-tokens, or another machine"
+                f"--budget-usd cannot be kept: {model.label} has no price "
+                f"({model.pricing.reason}); give --prices, or --budget-tokens"
             )
-        for model in (*models, *([checker] if checker else ())):
-            if isinstance(model.pricing, NoPricing):
-                raise UsageError(
-                    f"--budget-usd cannot be kept: {model.label} has no price "
-                    f"({model.pricing.reason}); give --prices, or --budget-tokens"
-                )
-    return Budget(experiment.budget_usd, experiment.budget_tokens, done)
 
 
 def _plan(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from bothends.eval.appending import append_whole
+from bothends.infra.appending import append_whole
 from bothends.infra.errors import RecordError
 
 __all__ = ["append_member", "drop_torn_member", "read_members"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import groupby
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from bothends.agent.models.base import Case, Model
     from bothends.eval.trial import Terms
     from bothends.tools.text import Redaction
-
-    HandlersFor = Callable[[Model, Case], Sequence[BaseCallbackHandler]]
 
 __all__ = ["run_experiment"]
 

@@ -12,12 +12,12 @@ from typing import Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from bothends.eval.appending import append_whole
 from bothends.eval.experiment import Experiment
 from bothends.eval.manifest import Manifest, QuestionTerms, changes, edits
 from bothends.eval.members import append_member, drop_torn_member, read_members
 from bothends.eval.record import Gold, Trial, TrialKey
 from bothends.eval.transcripts import Transcript
+from bothends.infra.appending import append_whole, drop_torn_line
 from bothends.infra.errors import RecordError
 from bothends.infra.redact import Secrets
 
@@ -121,7 +121,7 @@ class RunDirectory:
             except OSError as error:
                 raise RecordError(f"{self.path} cannot be written: {error.strerror}") from None
         for name in _LINES:
-            _drop_torn_line(self.path / name)
+            drop_torn_line(self.path / name)
         drop_torn_member(self.path / _TRANSCRIPTS)
 
     @contextlib.contextmanager
@@ -296,14 +296,6 @@ def _read(file: Path, kind: type[_RecordT]) -> Iterator[_RecordT]:
             yield kind.model_validate_json(line)
         except ValidationError as error:
             raise RecordError(f"{file}, line {number}: {_first_line(error)}") from None
-
-
-def _drop_torn_line(file: Path) -> None:
-    if file.exists():
-        whole = file.read_bytes()
-        end = whole.rfind(b"\n") + 1
-        if end != len(whole):
-            os.truncate(file, end)
 
 
 def _first_line(error: Exception) -> str:

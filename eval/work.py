@@ -18,13 +18,10 @@ from bothends.eval.watcher import Watcher
 from bothends.infra.errors import RefusedError
 
 if TYPE_CHECKING:
-    from langchain_core.callbacks import BaseCallbackHandler
-
     from bothends.agent.agent import Agent
     from bothends.agent.models.base import Case, Model
+    from bothends.eval.recording import HandlersFor
     from bothends.eval.trial import Terms
-
-    HandlersFor = Callable[[Model, Case], Sequence[BaseCallbackHandler]]
 
 __all__ = ["Planned", "Work"]
 

@@ -15,6 +15,7 @@ from bothends.agent.models.recording import (
     RecordingHeader,
     read_header,
 )
+from bothends.infra.appending import drop_torn_line
 from bothends.infra.errors import ReplayError
 from bothends.infra.prices import MachinePricing, Pricing, TokenPricing
 from bothends.infra.redact import Secrets
@@ -45,6 +46,7 @@ class RecordingWriter:
 
     def __init__(self, path: Path, header: RecordingHeader, *, append: bool = False) -> None:
         self._lock = threading.Lock()
+        self._secrets = Secrets.of_environment()
         begun = path.exists() and path.stat().st_size > 0
         if begun:
             found = read_header(path)
@@ -59,7 +61,7 @@ class RecordingWriter:
                     f"{path} holds a recording already, made on {found.date}: record into another "
                     "file, or add to it with --record-append"
                 )
-            _cut_unfinished_line(path)
+            drop_torn_line(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("a", encoding="utf-8")
         if not begun:
@@ -73,7 +75,7 @@ class RecordingWriter:
 
     def append(self, line: RecordingHeader | RecordedCall) -> None:
         """Write one line to the file, without secrets of the environment."""
-        safe = Secrets.of_environment().cleaned(line)
+        safe = self._secrets.cleaned(line)
         with self._lock:
             self._file.write(safe.model_dump_json() + "\n")
             self._file.flush()
@@ -157,12 +159,3 @@ def _without_address(spec: str) -> str:
     name, _, query = spec.partition("?")
     kept = [option for option in query.split("&") if option and not option.startswith("base_url=")]
     return "?".join([name, *(["&".join(kept)] if kept else [])])
-
-
-def _cut_unfinished_line(path: Path) -> None:
-    """Drop what follows the last line break: the line that a killed process was writing."""
-    content = path.read_bytes()
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        with path.open("r+b") as file:
-            file.truncate(whole)

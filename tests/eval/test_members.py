@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,22 @@ def test_damage_is_named(file: Path) -> None:
     file.write_bytes(b"no gzip" + file.read_bytes())
     with pytest.raises(RecordError, match=r"m\.gz cannot be read"):
         tuple(read_members(file))
+
+
+def test_a_member_that_does_not_fit_leaves_nothing_of_itself(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    append_member(file, b"first")
+    before = file.read_bytes()
+    # What gzip makes no shorter: some of it fits, and not all.
+    piece = bytes((number * number) % 251 for number in range(50_000))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 100, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            append_member(file, piece)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert file.read_bytes() == before
+    append_member(file, b"second")
+    assert file.read_bytes().startswith(before)
+    assert list(read_members(file)) == [b"first", b"second"]

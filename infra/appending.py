@@ -1,11 +1,11 @@
-"""Appending to a file: the whole of a piece, or nothing of it."""
+"""Appending to a file: the whole of a piece, or nothing of it, whatever happens."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-__all__ = ["append_whole"]
+__all__ = ["append_whole", "drop_torn_line"]
 
 
 def append_whole(file: Path, content: bytes) -> None:
@@ -26,3 +26,12 @@ def append_whole(file: Path, content: bytes) -> None:
             # Half a piece must not be gone on with.
             stream.truncate(end)
             raise
+
+
+def drop_torn_line(file: Path) -> None:
+    """Drop what follows the last line break: the line that a killed process was writing."""
+    if file.exists():
+        whole = file.read_bytes()
+        end = whole.rfind(b"\n") + 1
+        if end != len(whole):
+            os.truncate(file, end)

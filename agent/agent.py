@@ -82,8 +82,7 @@ class Agent:
     @property
     def checker_pricing(self) -> Pricing:
         """What the checker's calls are priced by."""
-        recorded = self.model.checker_pricing if self.checker is self.model else None
-        return recorded or self.checker.pricing
+        return self.model.pricing_of(None if self.checker is self.model else self.checker)
 
     def run(self, case: Case, *, callbacks: Sequence[BaseCallbackHandler] = ()) -> AgentRun:
         """Answer one question.

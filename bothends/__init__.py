@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bothends.eval.experiment import Experiment
     from bothends.eval.record import Trial, Verdict
     from bothends.infra.errors import BothendsError
+    from bothends.results import Sweep, load_sweep
+    from bothends.sweep_api import sweep
 
 __all__ = [
     "Answer",
@@ -26,12 +28,15 @@ __all__ = [
     "RetryPolicy",
     "Run",
     "Sampling",
+    "Sweep",
     "Trial",
     "Verdict",
     "ask",
     "load_run",
+    "load_sweep",
     "run",
     "score",
+    "sweep",
 ]
 
 _HOMES = {
@@ -42,12 +47,15 @@ _HOMES = {
     "RetryPolicy": "bothends.agent.retry",
     "Run": "bothends.api",
     "Sampling": "bothends.agent.sampling",
+    "Sweep": "bothends.results",
     "Trial": "bothends.eval.record",
     "Verdict": "bothends.eval.record",
     "ask": "bothends.api",
     "load_run": "bothends.api",
+    "load_sweep": "bothends.results",
     "run": "bothends.api",
     "score": "bothends.api",
+    "sweep": "bothends.sweep_api",
 }
 
 

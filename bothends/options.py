@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,6 +53,7 @@ __all__ = [
     "listed",
     "option_of",
     "validated",
+    "with_options_of",
 ]
 
 
@@ -240,3 +242,29 @@ def validated(make: Callable[[], Any]) -> Any:
         first = error.errors()[0]
         option = option_of(str(first["loc"][0]))
         raise UsageError(f"--{option}: {first['msg']}") from None
+
+
+def with_options_of(
+    command: Callable[..., None], *, but: Sequence[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command another one's parameters beside its own.
+
+    The command takes them as keyword arguments.
+
+    Args:
+        command: The other one.
+        but: Those of its parameters that the command has no use for.
+    """
+
+    def decorate(own: Callable[..., None]) -> Callable[..., None]:
+        parameters = {
+            name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for each in (own, command)
+            for name, parameter in inspect.signature(each, eval_str=True).parameters.items()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD and name not in but
+        }
+        own.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+        own.__annotations__ = {name: each.annotation for name, each in parameters.items()}
+        return own
+
+    return decorate

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from bothends.eval.record import Trial
     from bothends.eval.report.source import ReportInput
 
-__all__ = ["Run", "load_run", "write_reports"]
+__all__ = ["Run", "Sweep", "load_run", "load_sweep", "write_reports"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,31 @@ class Run:
     def report(self) -> Path:
         """The HTML report."""
         return self.directory / "report.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A sweep over scale factors, finished or not.
+
+    Attributes:
+        directory: Its directory, with a run directory for each scale factor.
+        runs: The run at each scale factor, ascending.
+        sources: What the reports of these are made from.
+    """
+
+    directory: Path
+    runs: dict[float, Run]
+    sources: tuple[ReportInput, ...]
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Every trial, by ascending scale factors."""
+        return tuple(trial for run in self.runs.values() for trial in run.trials)
+
+    @property
+    def missing(self) -> int:
+        """How many trials are not in."""
+        return sum(run.missing for run in self.runs.values())
 
 
 def load_run(out: Path | str) -> Run:
@@ -76,3 +101,25 @@ def write_reports(source: ReportInput, out: Path) -> Run:
         },
         missing=source.missing,
     )
+
+
+def load_sweep(out: Path | str) -> Sweep:
+    """Read a sweep's directory, finished or not, and write its reports anew.
+
+    Args:
+        out: The directory.
+
+    Raises:
+        RecordError: If it is none, or cannot be read or written.
+    """
+    from bothends.eval.report.csv import write_tables
+    from bothends.eval.report.load import load_report
+    from bothends.eval.report.scale import by_scale
+    from bothends.eval.sweep_directory import SweepDirectory
+
+    directory = Path(out)
+    places = {scale: run.path for scale, run in SweepDirectory(directory).runs().items()}
+    sources = {scale: load_report(path) for scale, path in places.items()}
+    runs = {scale: write_reports(source, places[scale]) for scale, source in sources.items()}
+    write_tables([by_scale(list(sources.values()))], directory / "tables")
+    return Sweep(directory, runs, tuple(sources.values()))

@@ -32,6 +32,7 @@ Status = Literal[
     "provider_error",
     "gold_failed",
     "unjudged",
+    "skipped",
 ]
 ErrorClass = Literal["A", "B", "C", "D"]
 
@@ -179,6 +180,11 @@ class Trial(_Record):
     retries: int = Field(0, description="LLM attempts that a provider fault made necessary.")
     retry_s: float = Field(0.0, description="Seconds in failed attempts and back-off.")
     replayed: bool = Field(False, description="LLM seconds and tokens are a recording's.")
+    translated_at: float | None = Field(
+        None,
+        description="The scale factor at which the agent wrote the SQL, where that is not this "
+        "trial's: of what it says only the run of the query was measured here.",
+    )
     fingerprint: str = Field(description="Digest of the engine's fingerprint in the manifest.")
     bothends_version: str = Field(description="The version that wrote this.")
     started_at: str = Field(description="When it started, ISO 8601, UTC.")

@@ -4,64 +4,29 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from bothends.agent.models.base import Case
 from bothends.agent.record import AgentRun
 from bothends.agent.stages import top_level_seconds, total_usage
-from bothends.engines import Engine, Limits, Outcome
+from bothends.engines import Engine, Outcome
 from bothends.engines.result_digest import result_digest
-from bothends.engines.slots import EngineSlots
+from bothends.eval.assessment import Terms, assess, first_rows
 from bothends.eval.cost import price_steps
-from bothends.eval.experiment import Billing, Regimen
-from bothends.eval.judging import gold_limits, unfit_gold, verdict_on
-from bothends.eval.official import exact_match, soft_f1
+from bothends.eval.judging import gold_limits, unfit_gold
 from bothends.eval.record import Gold, Status, Trial, TrialKey
 from bothends.eval.soundness import Soundness, check_gold
 from bothends.eval.store import RunDirectory
 from bothends.eval.suites.base import Question
-from bothends.eval.timing import measure
-from bothends.infra.errors import UnjudgedError
-from bothends.infra.prices import EnginePrice, PriceBook
 from bothends.infra.system import bothends_version
-from bothends.infra.text import as_cell
-from bothends.tools.text import Redaction, redacted_rows
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import BaseCallbackHandler
 
     from bothends.agent.agent import Agent
 
-__all__ = ["GoldBook", "Terms", "run_trial"]
-
-_KEPT_ROWS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What every trial of a run has in common.
-
-    Attributes:
-        slots: The engines that all trials share.
-        fingerprint: The digest of its fingerprint.
-        limits: Time and rows of one query.
-        regimen: How queries are timed.
-        prices: What tokens cost.
-        machine: What the engine's work costs.
-        billing: Which of them are charged.
-        redaction: What each result cell goes through before it is kept.
-    """
-
-    slots: EngineSlots
-    fingerprint: str
-    limits: Limits
-    regimen: Regimen
-    prices: PriceBook
-    machine: EnginePrice
-    billing: Billing
-    redaction: Redaction | None = None
+__all__ = ["GoldBook", "run_trial"]
 
 
 class GoldBook:
@@ -170,24 +135,11 @@ def run_trial(
         run = agent.run(case, callbacks=callbacks)
         status, reason = run.status, run.error
     outcome = run.outcome
-    verdict = timing = same = overlap = None
-    if outcome is not None and outcome.status == "ok" and run.sql and case.gold_sql:
-        try:
-            with terms.slots.take() as engine:
-                verdict = verdict_on(
-                    engine,
-                    gold,
-                    outcome,
-                    gold_sql=case.gold_sql,
-                    predicted_sql=run.sql,
-                    limits=terms.limits,
-                ).model_copy(update={"gold_nondeterministic": gold_nondeterministic})
-                timing = measure(engine, case.gold_sql, run.sql, terms.regimen, terms.limits)
-            same = exact_match(case.gold_sql, run.sql, case.dialect)
-            if gold.whole and outcome.whole:
-                overlap = soft_f1(gold.rows, outcome.rows)
-        except UnjudgedError as error:
-            status, reason = "unjudged", f"cannot be judged: {error}"
+    assessed = assess(
+        case, gold, outcome, run.sql, terms, gold_nondeterministic=gold_nondeterministic
+    )
+    if assessed.unjudged is not None:
+        status, reason = "unjudged", assessed.unjudged
     overhead_s = run.seconds - top_level_seconds(run.steps)
     stages, cost = price_steps(
         run.steps,
@@ -208,12 +160,12 @@ def run_trial(
         error=reason,
         sql=run.sql,
         row_count=outcome.row_count if outcome else None,
-        first_rows=_as_text(outcome, terms.redaction),
+        first_rows=first_rows(outcome, terms.redaction),
         columns=outcome.columns if outcome else (),
-        verdict=verdict,
-        timing=timing,
-        exact_match=same,
-        soft_f1=overlap,
+        verdict=assessed.verdict,
+        timing=assessed.timing,
+        exact_match=assessed.exact_match,
+        soft_f1=assessed.soft_f1,
         e2e_s=run.seconds,
         queue_s=run.queue_s,
         overhead_s=overhead_s,
@@ -229,16 +181,4 @@ def run_trial(
         fingerprint=terms.fingerprint,
         bothends_version=bothends_version(),
         started_at=started_at,
-    )
-
-
-def _as_text(
-    outcome: Outcome | None, redaction: Redaction | None
-) -> tuple[tuple[str | None, ...], ...]:
-    if outcome is None:
-        return ()
-    shown = redacted_rows(outcome, _KEPT_ROWS, redaction)
-    return tuple(
-        tuple(None if cell is None else as_cell(cell) for cell in row)
-        for row in shown.rows[:_KEPT_ROWS]
     )

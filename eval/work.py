@@ -20,8 +20,8 @@ from bothends.infra.errors import RefusedError
 if TYPE_CHECKING:
     from bothends.agent.agent import Agent
     from bothends.agent.models.base import Case, Model
+    from bothends.eval.assessment import Terms
     from bothends.eval.recording import HandlersFor
-    from bothends.eval.trial import Terms
 
 __all__ = ["Planned", "Work"]
 

@@ -15,7 +15,7 @@ from bothends.eval.report.table import Table
 from bothends.eval.report.tables import tables
 from bothends.infra.errors import RecordError
 
-__all__ = ["write_csv"]
+__all__ = ["write_csv", "write_tables"]
 
 Value = str | float | bool | None
 
@@ -55,6 +55,25 @@ def write_csv(source: ReportInput, directory: Path) -> tuple[Path, ...]:
     flat = [_flat(trial) for trial in source.trials]
     if flat:
         sheets.append(("trials", list(flat[0]), [list(trial.values()) for trial in flat]))
+    return _write_all(sheets, directory)
+
+
+def write_tables(shown: Sequence[Table], directory: Path) -> tuple[Path, ...]:
+    """Write tables alone, as `write_csv` does.
+
+    Args:
+        shown: The tables.
+        directory: Where to write; made if it is missing.
+
+    Raises:
+        RecordError: If a file cannot be written.
+    """
+    return _write_all([(table.name, *_sheet(table)) for table in shown], directory)
+
+
+def _write_all(
+    sheets: Sequence[tuple[str, list[str], list[list[Value]]]], directory: Path
+) -> tuple[Path, ...]:
     written = []
     try:
         directory.mkdir(parents=True, exist_ok=True)

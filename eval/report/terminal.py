@@ -17,7 +17,7 @@ from bothends.eval.report.table import MARKS, Cell, Column, Table
 from bothends.eval.report.tables import tables
 from bothends.eval.report.words import plural
 
-__all__ = ["print_report"]
+__all__ = ["print_report", "print_table"]
 
 LONG_TABLE_ROWS = 60
 NARROW_COLUMNS = 110
@@ -43,7 +43,7 @@ def print_report(source: ReportInput, console: Console) -> None:
     console.print()
     console.print(Text(_plain(_terms(source)), style="dim"))
     for table in tables(source):
-        _print_table(table, console)
+        print_table(table, console)
 
 
 def _terms(source: ReportInput) -> str:
@@ -56,7 +56,8 @@ def _terms(source: ReportInput) -> str:
     )
 
 
-def _print_table(table: Table, console: Console) -> None:
+def print_table(table: Table, console: Console) -> None:
+    """Print a table, in blocks where it is wider than the console."""
     console.print()
     console.print(Text(table.title, style="bold cyan"))
     if len(table.rows) > LONG_TABLE_ROWS:

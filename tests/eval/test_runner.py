@@ -206,7 +206,7 @@ def test_a_result_that_cannot_be_judged_is_no_wrong_answer(
     def cannot_tell(*_: object, **__: object) -> NoReturn:
         raise UnjudgedError("9 rows are too alike: raise --max-rows")
 
-    monkeypatch.setattr("bothends.eval.trial.verdict_on", cannot_tell)
+    monkeypatch.setattr("bothends.eval.assessment.verdict_on", cannot_tell)
     experiment = make_experiment(tpch_dataset, question_ids=("6",))
     (trial,) = run_experiment(experiment, tmp_path / "run").trials()
     assert (trial.status, trial.verdict, trial.timing) == ("unjudged", None, None)

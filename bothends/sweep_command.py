@@ -41,12 +41,13 @@ def sweep(
     scale. The same command goes on where it was stopped; with more scale factors, models,
     questions or replicas it runs what is new of them. Exits with 3 where the budget ended it.
     """
-    from bothends.eval.sweep import run_sweep
+    from bothends.eval.sweep import check_scale_factors, run_sweep
     from bothends.launch import sweep_directory
 
     file: Path | None = options["experiment"]
     scales = _scales(scale_factors)
     home = translate_at if translate_at is not None else min(scales)
+    check_scale_factors((home, *scales))
     experiment = experiment_of(context, file, {**options, "scale_factor": home}).model_copy(
         update={"scale_factor": home}
     )

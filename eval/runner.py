@@ -103,7 +103,7 @@ def run_experiment(
     keys = [key for key, _, _ in planned_keys(experiment, questions, models)]
     if directory.holds(experiment, asked, keys, grow=grow):
         if data_changed(directory.manifest, experiment, suite):
-            directory.refuse(["the data are not the same"], experiment.task)
+            directory.refuse(["the data are not the same"], "sweep" if grow else experiment.task)
         trials = directory.trials()
         watcher.begin(directory.manifest, trials, len(trials))
         return directory

@@ -83,7 +83,7 @@ class RunDirectory:
         """
         if not (self.path / "manifest.json").exists():
             return False
-        self.refuse(self.differences(experiment, questions, grow=grow), experiment.task)
+        self.refuse(self.differences(experiment, questions, grow=grow), _task(experiment, grow))
         return {trial.key for trial in self.trials()}.issuperset(keys)
 
     def differences(
@@ -181,7 +181,7 @@ class RunDirectory:
             changed = self.differences(manifest.experiment, manifest.questions, grow=grow)
             if self.manifest.fingerprint != manifest.fingerprint:
                 changed.append("the engine, its version or its data are not the same")
-            self.refuse(changed, manifest.experiment.task)
+            self.refuse(changed, _task(manifest.experiment, grow))
 
     def write(self, manifest: Manifest, golds: Iterable[Gold], trials: Iterable[Trial]) -> None:
         """Write a whole run at once, in place of what was there of it.
@@ -286,7 +286,7 @@ class RunDirectory:
 
         Args:
             changed: What differs, a sentence each; empty where nothing does.
-            task: What is done, `run` or `score`.
+            task: What is done, `run`, `score` or `sweep`.
 
         Raises:
             RecordError: If something differs.
@@ -302,6 +302,10 @@ class RunDirectory:
             f"{self.path} holds another run: {'; '.join(changed)}. "
             f"{fork} another directory with --out, or remove this one."
         )
+
+
+def _task(experiment: Experiment, grow: bool) -> str:
+    return "sweep" if grow else experiment.task
 
 
 def _parsed(kind: type[_RecordT], text: bytes, file: Path) -> _RecordT:

@@ -17,7 +17,7 @@ from bothends.eval.sweep_scale import NAMED_BY_SCALE, ScaleWork
 from bothends.eval.watcher import Silent, Watcher
 from bothends.infra.errors import UsageError
 
-__all__ = ["at_scale", "run_sweep"]
+__all__ = ["at_scale", "check_scale_factors", "run_sweep"]
 
 
 def run_sweep(
@@ -98,10 +98,19 @@ def at_scale(experiment: Experiment, scale_factor: float) -> Experiment:
     )
 
 
-def _check_scales(experiment: Experiment, scales: Sequence[float]) -> None:
-    """Refuse what cannot be swept over, before anything is paid for."""
+def check_scale_factors(scales: Sequence[float]) -> None:
+    """Refuse what is no scale factor.
+
+    Raises:
+        UsageError: If one is not a positive number.
+    """
     if not all(math.isfinite(scale) and scale > 0 for scale in scales):
         raise UsageError("scale factors must be positive numbers, such as 0.01,0.1,1")
+
+
+def _check_scales(experiment: Experiment, scales: Sequence[float]) -> None:
+    """Refuse what cannot be swept over, before anything is paid for."""
+    check_scale_factors(scales)
     scheme, addressed, _ = experiment.engine.partition("://")
     # Spark reads the files of each scale factor, unless its catalog holds the tables.
     own = addressed and scheme not in {"spark", "sc"}

@@ -94,7 +94,7 @@ class ScaleWork:
         keys = [planned.key for planned in self._planned]
         if directory.holds(experiment, asked, keys, grow=True):
             if data_changed(directory.manifest, experiment, self._suite):
-                directory.refuse(["the data are not the same"], experiment.task)
+                directory.refuse(["the data are not the same"], "sweep")
             trials = directory.trials()
             self._watcher.begin(directory.manifest, trials, len(trials))
             return

@@ -51,6 +51,11 @@ def test_beyond_the_measured_along_the_forecast() -> None:
     assert crossing == Crossover(crossing.scale_factor, cheaper_beyond="first", measured=False)
     assert crossing.scale_factor == pytest.approx(100)  # 0.2 each
     assert crossovers(dear, cheap) == ()
+    # A bend that is only forecast: 1 up to 10, 100 at 100 and 1 at 1000, against 10.
+    bent = CostCurve(1.0, 0.0, {1: 1, 10: 1}, {100: 100, 1000: 1})
+    there, back = crossovers(bent, CostCurve(1.0, 0.0, {1: 10, 10: 10}), within=(1, 1000)) or ()
+    assert (there.scale_factor, there.cheaper_beyond) == (pytest.approx(10**1.5), "second")
+    assert (back.scale_factor, back.cheaper_beyond) == (pytest.approx(10**2.5), "first")
     # One measured point is enough for the place, with a forecast for the slope.
     single = CostCurve(1.0, 0.1, {10: 0.001}, {100: 0.1})
     assert single.cvq(100) == pytest.approx(0.2)

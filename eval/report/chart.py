@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
 from bothends.eval.report.format import number
+from bothends.eval.report.svg import LINE, axis, px, text, tick
 
 __all__ = ["Point", "scatter"]
 
-LOG_FROM = 12.0
-"""The ratio of the largest to the smallest value above which an axis is logarithmic."""
 LEFT, RIGHT, TOP, BOTTOM = 62, 18, 34, 46
-LINE, GAP = 17, 11
+GAP = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +32,6 @@ class Point:
     color: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """A scale from values to pixels, linear from 0 or logarithmic, with its ticks."""
-
-    low: float
-    high: float
-    log: bool
-    start: float
-    end: float
-    ticks: tuple[float, ...]
-
-    def at(self, value: float) -> float:
-        """Return where a value lies."""
-        low, high = self.low, self.high
-        if self.log:
-            value, low, high = math.log10(value), math.log10(low), math.log10(high)
-        return self.start + (value - low) / (high - low) * (self.end - self.start)
-
-
 def scatter(points: Sequence[Point], width: int, height: int) -> str:
     """Return the chart as SVG markup.
 
@@ -61,57 +40,36 @@ def scatter(points: Sequence[Point], width: int, height: int) -> str:
         width: Its width in pixels.
         height: Its height in pixels.
     """
-    x = _axis([point.seconds for point in points], LEFT, width - RIGHT, 5)
-    y = _axis([point.usd for point in points], height - BOTTOM, TOP, 4)
+    x = axis([point.seconds for point in points], LEFT, width - RIGHT, 5)
+    y = axis([point.usd for point in points], height - BOTTOM, TOP, 4)
     bottom, right = height - BOTTOM, width - RIGHT
     parts = [
         f'<svg viewBox="0 0 {width} {height}" role="img" class="chart" '
         f'aria-label="Cost per valid query against end-to-end seconds">'
     ]
-    for tick in y.ticks:
-        at = _px(y.at(tick))
+    for each in y.ticks:
+        at = px(y.at(each))
         parts.append(f'<line class="grid" x1="{LEFT}" y1="{at}" x2="{right}" y2="{at}"/>')
-        parts.append(_text("tick", LEFT - 8, y.at(tick) + 4, f"${_tick(tick)}", "end"))
-    for tick in x.ticks:
-        at = _px(x.at(tick))
+        parts.append(text("tick", LEFT - 8, y.at(each) + 4, f"${tick(each)}", "end"))
+    for each in x.ticks:
+        at = px(x.at(each))
         parts.append(f'<line class="grid" x1="{at}" y1="{TOP}" x2="{at}" y2="{bottom}"/>')
-        parts.append(_text("tick", x.at(tick), bottom + 18, _tick(tick), "middle"))
+        parts.append(text("tick", x.at(each), bottom + 18, tick(each), "middle"))
     parts.append(
         f'<path class="axis" d="M{LEFT} {TOP}V{bottom}H{right}"/>'
-        + _text("title", 2, 14, f"$ per valid query{' (log)' if y.log else ''}", "start")
-        + _text("title", right, height - 8, f"End to end, s{' (log)' if x.log else ''}", "end")
+        + text("title", 2, 14, f"$ per valid query{' (log)' if y.log else ''}", "start")
+        + text("title", right, height - 8, f"End to end, s{' (log)' if x.log else ''}", "end")
     )
     places = [(x.at(point.seconds), y.at(point.usd)) for point in points]
     labels = _labels(places, [point.name for point in points], right, bottom)
-    for point, (px, py), (lx, ly, anchor) in zip(points, places, labels, strict=True):
+    for point, (cx, cy), (lx, ly, anchor) in zip(points, places, labels, strict=True):
         parts.append(
-            f'<g class="c{point.color}"><circle cx="{_px(px)}" cy="{_px(py)}" r="6"/>'
-            f"{_text('label', lx, ly, point.name, anchor)}"
+            f'<g class="c{point.color}"><circle cx="{px(cx)}" cy="{px(cy)}" r="6"/>'
+            f"{text('label', lx, ly, point.name, anchor)}"
             f"<title>{escape(point.name)}: ${number(point.usd)} per valid query, "
             f"{number(point.seconds)} s</title></g>"
         )
     return "".join(parts) + "</svg>"
-
-
-def _axis(values: Sequence[float], start: float, end: float, count: int) -> _Axis:
-    low, high = min(values), max(values)
-    if low > 0 and high / low > LOG_FROM:
-        first, last = math.floor(math.log10(low / 1.3)), math.ceil(math.log10(high * 1.3))
-        steps = (1,) if last - first > 2 else (1, 2, 5)
-        ticks = [step * 10.0**power for power in range(first, last + 1) for step in steps]
-        lower, upper = low / 1.6, high * 1.6
-        inside = tuple(tick for tick in ticks if lower <= tick <= upper)
-        return _Axis(lower, upper, True, start, end, inside)
-    top = (high or 1.0) * 1.15
-    step = _nice(top / count)
-    ticks = [step * i for i in range(count * 2 + 1) if step * i <= top * 1.0001]
-    return _Axis(0.0, top, False, start, end, tuple(ticks))
-
-
-def _nice(value: float) -> float:
-    """Return the next 1, 2 or 5 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(value))
-    return next(step * power for step in (1, 2, 5, 10) if step * power >= value * 0.9999)
 
 
 def _labels(
@@ -120,18 +78,18 @@ def _labels(
     """Place each label beside its point, where it covers no other label and no other point."""
     taken: list[tuple[float, float, float]] = []
     labels = []
-    for (px, py), name in zip(places, names, strict=True):
+    for (cx, cy), name in zip(places, names, strict=True):
         wide = 7.8 * len(name)
-        sides = ((px + GAP, "start"), (px - GAP - wide, "end"))
+        sides = ((cx + GAP, "start"), (cx - GAP - wide, "end"))
         spots = [
-            (left, py + 5 + up * LINE, side) for up in (0, -1, 1, -2, 2) for left, side in sides
+            (left, cy + 5 + up * LINE, side) for up in (0, -1, 1, -2, 2) for left, side in sides
         ]
         inside = [
             (left, y, side)
             for left, y, side in spots
             if left >= 0 and left + wide <= right and TOP <= y < bottom - 2
         ]
-        others = [(x - 7, x + 7, y + 5) for x, y in places if (x, y) != (px, py)]
+        others = [(x - 7, x + 7, y + 5) for x, y in places if (x, y) != (cx, cy)]
         free = [
             (left, y, side)
             for left, y, side in inside
@@ -144,18 +102,3 @@ def _labels(
         taken.append((left, left + wide, y))
         labels.append((left if side == "start" else left + wide, y, side))
     return labels
-
-
-def _tick(value: float) -> str:
-    return f"{value:.10f}".rstrip("0").rstrip(".") if value < 1000 else f"{value:,.0f}"
-
-
-def _text(css: str, x: float, y: float, text: str, anchor: str) -> str:
-    return (
-        f'<text class="{css}" x="{_px(x)}" y="{_px(y)}" text-anchor="{anchor}">'
-        f"{escape(text)}</text>"
-    )
-
-
-def _px(value: float) -> str:
-    return f"{value:.1f}"

@@ -17,23 +17,20 @@ from bothends.infra.prices import EnginePrice, PriceBook
 from bothends.infra.text import as_cell
 from bothends.tools.text import Redaction, redacted_rows
 
-__all__ = ["Assessment", "Terms", "assess", "first_rows"]
+__all__ = ["Assessment", "Bench", "Terms", "assess", "first_rows"]
 
 _KEPT_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """What every trial of a run has in common.
+class Bench:
+    """Where queries are tried, and how.
 
     Attributes:
         slots: The engines that all trials share.
-        fingerprint: The digest of its fingerprint.
+        fingerprint: The digest of what they are.
         limits: Time and rows of one query.
         regimen: How queries are timed.
-        prices: What tokens cost.
-        machine: What the engine's work costs.
-        billing: Which of them are charged.
         redaction: What each result cell goes through before it is kept.
     """
 
@@ -41,10 +38,24 @@ class Terms:
     fingerprint: str
     limits: Limits
     regimen: Regimen
+    redaction: Redaction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What every trial of a run has in common.
+
+    Attributes:
+        bench: Where its queries are tried.
+        prices: What tokens cost.
+        machine: What the engine's work costs.
+        billing: Which of them are charged.
+    """
+
+    bench: Bench
     prices: PriceBook
     machine: EnginePrice
     billing: Billing
-    redaction: Redaction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,7 @@ def assess(
     gold: Outcome,
     outcome: Outcome | None,
     sql: str | None,
-    terms: Terms,
+    bench: Bench,
     *,
     gold_nondeterministic: bool,
 ) -> Assessment:
@@ -82,22 +93,22 @@ def assess(
         gold: What gold returned.
         outcome: What became of the query, or None where there was none.
         sql: The query.
-        terms: The run's terms.
+        bench: Where it ran.
         gold_nondeterministic: Whether gold's own result is one of several right ones.
     """
     if outcome is None or outcome.status != "ok" or not sql or not case.gold_sql:
         return Assessment()
     try:
-        with terms.slots.take() as engine:
+        with bench.slots.take() as engine:
             verdict = verdict_on(
                 engine,
                 gold,
                 outcome,
                 gold_sql=case.gold_sql,
                 predicted_sql=sql,
-                limits=terms.limits,
+                limits=bench.limits,
             )
-            timing = measure(engine, case.gold_sql, sql, terms.regimen, terms.limits)
+            timing = measure(engine, case.gold_sql, sql, bench.regimen, bench.limits)
     except UnjudgedError as error:
         return Assessment(unjudged=f"cannot be judged: {error}")
     return Assessment(

@@ -7,36 +7,33 @@ of its query, and only that, measured anew.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from bothends.agent.attempt import ending_of
-from bothends.agent.models.base import Case, Model
+from bothends.agent.models.base import Model
 from bothends.agent.record import Step
 from bothends.agent.stages import top_level_seconds
-from bothends.engines import Outcome
-from bothends.eval.assessment import Assessment, Terms, assess, first_rows
+from bothends.engines.facts import EngineFacts
+from bothends.eval.assessment import Terms
 from bothends.eval.cost import price_steps
-from bothends.eval.record import Status, Trial
+from bothends.eval.record import Executed, Status, Trial
 from bothends.eval.transcripts import untold
 from bothends.infra.system import bothends_version
 
-__all__ = ["carry", "run_seconds"]
+__all__ = ["carry", "run_step"]
 
 
 def carry(
     translated: Trial,
-    case: Case,
     scale_factor: float,
-    gold: Outcome,
+    executed: Executed | None,
     terms: Terms,
     *,
     model: Model,
     checker: Model | None = None,
-    gold_nondeterministic: bool = False,
+    gold_failed: str | None = None,
     smaller: Trial | None = None,
 ) -> Trial:
-    """Run an agent's query at another scale factor, and judge, time and price it there.
+    """Return the trial of an agent's query at another scale factor.
 
     T_e2e is that of the translation, with the seconds that the engine took for the query there
     replaced by those it takes here; so is the cost. Of a recipe that ran several drafts that is
@@ -45,46 +42,35 @@ def carry(
 
     Args:
         translated: The trial in which the agent wrote it.
-        case: The question, with its gold.
         scale_factor: The scale factor of the data here.
-        gold: What became of gold here.
+        executed: What became of the query here; None where it was not run.
         terms: What the trials here have in common.
         model: The controller.
         checker: The checker, where that is another model.
-        gold_nondeterministic: Whether gold's own result is one of several right ones.
+        gold_failed: Why gold could not be executed here; None where it was.
         smaller: A trial of the same query at a smaller scale factor that passed its time limit,
-            where a larger one is not to be tried: it is taken to pass it here too, and charged so.
+            where it is not run here: it is taken to pass it here too, and charged so.
 
     Returns:
         The record. What was said is in the translation's alone.
     """
-    outcome = None
-    assessed = Assessment()
     steps = translated.steps
-    status: Status
-    reason: str | None
-    if gold.status != "ok":
-        status, reason, steps = "gold_failed", f"gold {gold.status}: {gold.error}", ()
-    elif translated.sql is None:
-        status, reason = translated.status, translated.error
+    status: Status = translated.status
+    reason = translated.error
+    if gold_failed is not None:
+        status, reason, steps = "gold_failed", gold_failed, ()
     elif smaller is not None:
         status = "skipped"
         reason = (
             f"not run: it passed its time limit at scale factor {smaller.key.scale_factor:g}, and "
             "is taken, and charged, to do so here"
         )
-        steps = _with_run(steps, translated.sql, run_seconds(smaller), reason)
-    else:
-        with terms.slots.take() as engine:
-            outcome = engine.execute(translated.sql, terms.limits)
-        ending = ending_of(outcome)
-        status, reason = ending.status, ending.error
-        steps = _with_run(steps, translated.sql, outcome.seconds, outcome.error)
-        assessed = assess(
-            case, gold, outcome, translated.sql, terms, gold_nondeterministic=gold_nondeterministic
-        )
-        if assessed.unjudged is not None:
-            status, reason = "unjudged", assessed.unjudged
+        ran = run_step(smaller)
+        steps = _with_run(translated, ran.engine_s, reason, None, ran.scans_bytes)
+    elif executed is not None:
+        status, reason, facts = executed.status, executed.error, executed.facts
+        read = None if status == "rejected" else (facts.read_bytes if facts else None,)
+        steps = _with_run(translated, executed.seconds, reason, facts, read)
     overhead_s = translated.overhead_s if steps else 0.0
     e2e_s = top_level_seconds(steps) + overhead_s
     stages, cost = price_steps(
@@ -102,13 +88,13 @@ def carry(
             "key": translated.key.model_copy(update={"scale_factor": scale_factor}),
             "status": status,
             "error": reason,
-            "row_count": outcome.row_count if outcome else None,
-            "first_rows": first_rows(outcome, terms.redaction),
-            "columns": outcome.columns if outcome else (),
-            "verdict": assessed.verdict,
-            "timing": assessed.timing,
-            "exact_match": assessed.exact_match,
-            "soft_f1": assessed.soft_f1,
+            "row_count": executed and executed.row_count,
+            "first_rows": executed.first_rows if executed else (),
+            "columns": executed.columns if executed else (),
+            "verdict": executed and executed.verdict,
+            "timing": executed and executed.timing,
+            "exact_match": executed and executed.exact_match,
+            "soft_f1": executed and executed.soft_f1,
             "e2e_s": e2e_s,
             "queue_s": 0.0,
             "overhead_s": overhead_s,
@@ -118,29 +104,48 @@ def carry(
             # What was said is in the translation's record alone.
             "steps": untold(translated.model_copy(update={"steps": steps})).steps,
             "translated_at": translated.key.scale_factor,
-            "fingerprint": terms.fingerprint,
+            "fingerprint": terms.bench.fingerprint,
             "bothends_version": bothends_version(),
             "started_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
         }
     )
 
 
-def run_seconds(trial: Trial) -> float:
-    """Return the seconds in which the engine ran a trial's query."""
-    place = _place_of_run(trial.steps, trial.sql)
-    return trial.steps[place].engine_s if place is not None else 0.0
+def run_step(trial: Trial) -> Step:
+    """Return the step in which a trial's query was run.
+
+    Raises:
+        ValueError: If it has none.
+    """
+    place = _place_of_run(trial)
+    if place is None:
+        raise ValueError(f"question {trial.key.question_id}: no query was run")
+    return trial.steps[place]
 
 
 def _with_run(
-    steps: Sequence[Step], sql: str, engine_s: float, error: str | None
+    translated: Trial,
+    engine_s: float,
+    error: str | None,
+    facts: EngineFacts | None,
+    scans_bytes: tuple[int | None, ...] | None,
 ) -> tuple[Step, ...]:
-    """Return steps in which the run of a query took other seconds in the engine."""
-    place = _place_of_run(steps, sql)
-    assert place is not None  # noqa: S101 - the query is of a step
+    """Return the steps of a trial whose query took the engine something else."""
+    steps, place = translated.steps, _place_of_run(translated)
+    if place is None:
+        return steps
     run = steps[place]
     more_s = engine_s - run.engine_s
+    scanned = None if scans_bytes is None or None in scans_bytes else sum(filter(None, scans_bytes))
     measured = run.model_copy(
-        update={"seconds": run.seconds + more_s, "engine_s": engine_s, "error": error}
+        update={
+            "seconds": run.seconds + more_s,
+            "engine_s": engine_s,
+            "error": error,
+            "facts": facts,
+            "scans_bytes": scans_bytes,
+            "scanned_bytes": scanned,
+        }
     )
     later = (
         # A step that began after it, as with several drafts, begins so much later.
@@ -150,9 +155,9 @@ def _with_run(
     return (*steps[:place], measured, *later)
 
 
-def _place_of_run(steps: Sequence[Step], sql: str | None) -> int | None:
-    runs = [place for place, step in enumerate(steps) if step.name == "run_query"]
+def _place_of_run(trial: Trial) -> int | None:
+    runs = [place for place, step in enumerate(trial.steps) if step.name == "run_query"]
     # Without transcripts the drafts are not told apart, and the last one is taken.
-    ours = [place for place in runs if steps[place].arguments.get("sql") == sql]
+    ours = [place for place in runs if trial.steps[place].arguments.get("sql") == trial.sql]
     found = ours or runs
     return found[-1] if found else None

@@ -118,17 +118,19 @@ def terms_of(
     redaction: Redaction | None,
 ) -> Terms:
     """Return what the trials of a run over one database have in common."""
-    from bothends.eval.assessment import Terms
+    from bothends.eval.assessment import Bench, Terms
 
     return Terms(
-        slots=slots,
-        fingerprint=manifest.fingerprint,
-        limits=Limits(timeout_s=experiment.timeout_s, max_rows=experiment.max_rows),
-        regimen=experiment.regimen,
+        bench=Bench(
+            slots=slots,
+            fingerprint=manifest.fingerprint,
+            limits=Limits(timeout_s=experiment.timeout_s, max_rows=experiment.max_rows),
+            regimen=experiment.regimen,
+            redaction=redaction,
+        ),
         prices=prices,
         machine=machine,
         billing=experiment.billing,
-        redaction=redaction,
     )
 
 

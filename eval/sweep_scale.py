@@ -29,7 +29,7 @@ from bothends.infra.prices import PriceBook
 if TYPE_CHECKING:
     from bothends.agent.models.base import Model
     from bothends.eval.assessment import Terms
-    from bothends.eval.trial import GoldBook
+    from bothends.eval.gold_book import GoldBook
 
 __all__ = ["NAMED_BY_SCALE", "ScaleWork"]
 
@@ -142,16 +142,17 @@ class ScaleWork:
             watcher.stopped(f"{budget.why()}; the same command with a larger budget goes on")
 
     def _golds(self, terms: Terms) -> GoldBook:
-        from bothends.eval.trial import GoldBook
+        from bothends.eval.gold_book import GoldBook
 
-        return GoldBook(self._experiment.suite, self._scale_factor, terms, self._directory)
+        return GoldBook(self._experiment.suite, self._scale_factor, terms.bench, self._directory)
 
     def _doing(self, terms: Terms, budget: Budget, golds: GoldBook) -> Callable[[_Planned], bool]:
         """Return what does one trial."""
         from bothends.agent.models.base import Case
         from bothends.eval.carry import carry
+        from bothends.eval.execution import execute
 
-        engine, directory, scale = terms.slots.engines[0], self._directory, self._scale_factor
+        engine, directory, scale = terms.bench.slots.engines[0], self._directory, self._scale_factor
         late = self._sweep.timeouts(below=scale)
 
         def do(planned: _Planned) -> bool:
@@ -165,22 +166,32 @@ class ScaleWork:
                 )
             trial = None
             try:
+                gold, smaller = golds.outcome(question), late.get(unscaled(key))
+                failed = None if gold.status == "ok" else f"gold {gold.status}: {gold.error}"
+                sql, executed = planned.translated.sql, None
+                if failed is None and smaller is None and sql is not None:
+                    executed = execute(
+                        Case(
+                            question.id,
+                            question.prompt,
+                            key.replica,
+                            question.gold_sql(engine.name),
+                            engine.dialect,
+                        ),
+                        gold,
+                        sql,
+                        terms.bench,
+                        gold_nondeterministic=golds.nondeterministic(question),
+                    )
                 carried = carry(
                     planned.translated,
-                    Case(
-                        question.id,
-                        question.prompt,
-                        key.replica,
-                        question.gold_sql(engine.name),
-                        engine.dialect,
-                    ),
                     scale,
-                    golds.outcome(question),
+                    executed,
                     terms,
                     model=planned.model,
                     checker=self._checker,
-                    gold_nondeterministic=golds.nondeterministic(question),
-                    smaller=late.get(unscaled(key)),
+                    gold_failed=failed,
+                    smaller=smaller,
                 )
                 kept = carried if self._experiment.transcripts else untold(carried)
                 trial = directory.append(kept)

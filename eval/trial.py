@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -10,15 +9,10 @@ from typing import TYPE_CHECKING
 from bothends.agent.models.base import Case
 from bothends.agent.record import AgentRun
 from bothends.agent.stages import top_level_seconds, total_usage
-from bothends.engines import Engine, Outcome
-from bothends.engines.result_digest import result_digest
+from bothends.engines import Outcome
 from bothends.eval.assessment import Terms, assess, first_rows
 from bothends.eval.cost import price_steps
-from bothends.eval.judging import gold_limits, unfit_gold
-from bothends.eval.record import Gold, Status, Trial, TrialKey
-from bothends.eval.soundness import Soundness, check_gold
-from bothends.eval.store import RunDirectory
-from bothends.eval.suites.base import Question
+from bothends.eval.record import Status, Trial, TrialKey
 from bothends.infra.system import bothends_version
 
 if TYPE_CHECKING:
@@ -26,78 +20,7 @@ if TYPE_CHECKING:
 
     from bothends.agent.agent import Agent
 
-__all__ = ["GoldBook", "run_trial"]
-
-
-class GoldBook:
-    """Gold results, executed once each and kept while the run lasts. Several threads may ask.
-
-    Args:
-        suite: The suite's name.
-        scale_factor: The data's scale factor.
-        terms: The run's terms.
-        directory: Where each is recorded the first time.
-    """
-
-    def __init__(
-        self, suite: str, scale_factor: float | None, terms: Terms, directory: RunDirectory
-    ) -> None:
-        self._suite = suite
-        self._scale_factor = scale_factor
-        self._terms = terms
-        self._directory = directory
-        self._sound = {gold.question_id: gold.deterministic for gold in directory.golds()}
-        self._outcomes: dict[str, Outcome] = {}
-        self._asking = threading.Lock()
-
-    def outcome(self, question: Question) -> Outcome:
-        """Return what became of a question's gold; not `ok` means that it cannot judge.
-
-        A result of which not everything was kept is `failed` where the engine cannot compare
-        such: no prediction could be judged against it.
-        """
-        with self._asking:
-            if question.id not in self._outcomes:
-                with self._terms.slots.take() as engine:
-                    self._outcomes[question.id] = self._execute(question, engine)
-            return self._outcomes[question.id]
-
-    def nondeterministic(self, question: Question) -> bool:
-        """Whether gold's own result was shown to be one of several right ones."""
-        return self._sound.get(question.id) is False
-
-    def _execute(self, question: Question, engine: Engine) -> Outcome:
-        sql = question.gold_sql(engine.name)
-        outcome = engine.execute(sql, gold_limits(engine, self._terms.limits))
-        facts = outcome.facts() if question.id not in self._sound else None
-        unfit = unfit_gold(engine, outcome, self._terms.limits)
-        if unfit is not None:
-            outcome = Outcome(status="failed", seconds=outcome.seconds, error=unfit)
-        if question.id not in self._sound:
-            sound = Soundness(None)
-            if outcome.status == "ok" and outcome.whole:
-                sound = check_gold(engine, sql, outcome, self._terms.limits)
-            self._sound[question.id] = sound.deterministic
-            self._directory.append(
-                Gold(
-                    suite=self._suite,
-                    question_id=question.id,
-                    engine=engine.name,
-                    scale_factor=self._scale_factor,
-                    fingerprint=self._terms.fingerprint,
-                    sql=sql,
-                    status=outcome.status,
-                    error=outcome.error,
-                    columns=outcome.columns,
-                    row_count=outcome.row_count,
-                    digest=outcome.digest or result_digest(outcome),
-                    deterministic=sound.deterministic,
-                    determinism=sound.reason,
-                    seconds=outcome.seconds,
-                    facts=facts,
-                )
-            )
-        return outcome
+__all__ = ["run_trial"]
 
 
 def run_trial(
@@ -138,7 +61,7 @@ def run_trial(
         status, reason = run.status, run.error
     outcome = run.outcome
     assessed = assess(
-        case, gold, outcome, run.sql, terms, gold_nondeterministic=gold_nondeterministic
+        case, gold, outcome, run.sql, terms.bench, gold_nondeterministic=gold_nondeterministic
     )
     if assessed.unjudged is not None:
         status, reason = "unjudged", assessed.unjudged
@@ -162,7 +85,7 @@ def run_trial(
         error=reason,
         sql=run.sql,
         row_count=outcome.row_count if outcome else None,
-        first_rows=first_rows(outcome, terms.redaction),
+        first_rows=first_rows(outcome, terms.bench.redaction),
         columns=outcome.columns if outcome else (),
         verdict=assessed.verdict,
         timing=assessed.timing,
@@ -180,7 +103,7 @@ def run_trial(
         retries=sum(step.wait_s > 0 for step in run.steps),
         retry_s=sum(step.seconds + step.wait_s for step in failed_attempts),
         replayed=any(step.replayed for step in run.steps),
-        fingerprint=terms.fingerprint,
+        fingerprint=terms.bench.fingerprint,
         bothends_version=bothends_version(),
         started_at=started_at,
     )

@@ -114,6 +114,7 @@ def test_a_sweep_on_a_cluster_judges_each_scale(
         *("--model", "scripted:wrong_rows", "--repeats", "1", "--warmups", "0"),
     )
     assert done.returncode == 0, done.stderr
+    read = []
     for scale in ("sf0.01", "sf0.02"):
         lines = (tmp_path / "s" / scale / "trials.jsonl").read_text().splitlines()
         trials = [json.loads(line) for line in lines]
@@ -127,3 +128,8 @@ def test_a_sweep_on_a_cluster_judges_each_scale(
             ("4", "scripted:wrong_rows"): False,
             ("6", "scripted:wrong_rows"): False,
         }
+        ran = [step for each in trials for step in each["steps"] if step["name"] == "run_query"]
+        read.append([step["facts"]["read_rows"] for step in ran])
+    # Question 6 reads lineitem: 60,175 and 120,515 rows.
+    assert 60_175 in read[0]
+    assert 120_515 in read[1]

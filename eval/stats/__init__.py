@@ -10,7 +10,7 @@ of which: `{each.id: each.database for each in manifest.questions}`.
 
 from __future__ import annotations
 
-from bothends.eval.stats.comparison import Comparison, Contender, compare_pairs
+from bothends.eval.stats.comparison import Comparison, Contender, compare_family, compare_pairs
 from bothends.eval.stats.interval import Interval, difference_intervals, interval, intervals
 from bothends.eval.stats.measures import MEASURES, RATES
 from bothends.eval.stats.paired import Fourfold
@@ -24,6 +24,7 @@ __all__ = [
     "Fourfold",
     "Interval",
     "Repetition",
+    "compare_family",
     "compare_pairs",
     "difference_intervals",
     "interval",

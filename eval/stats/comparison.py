@@ -18,7 +18,15 @@ from bothends.eval.stats.paired import Fourfold, mcnemar_p, sign_flip_p
 from bothends.eval.stats.power import detectable, detectable_mean
 from bothends.eval.stats.units import questions_of
 
-__all__ = ["ALPHA", "Comparison", "Contender", "Named", "compare_pairs", "holm"]
+__all__ = [
+    "ALPHA",
+    "Comparison",
+    "Contender",
+    "Named",
+    "compare_family",
+    "compare_pairs",
+    "holm",
+]
 
 ALPHA: Final = 0.05
 
@@ -60,6 +68,7 @@ class Comparison:
         table: Who was right.
         first_only: The ids of the questions on which the first did better.
         second_only: Those on which the second did.
+        values: Each measure of both on these questions, first and second.
         differences: The difference of each measure, with its interval.
         test: The test of EX: `exact McNemar`, or `sign flips` where there are replicas.
         p: Its two-sided p; None where no question is in both.
@@ -76,6 +85,7 @@ class Comparison:
     table: Fourfold
     first_only: tuple[str, ...]
     second_only: tuple[str, ...]
+    values: dict[str, tuple[float | None, float | None]]
     differences: dict[str, Interval]
     test: str
     p: float | None
@@ -110,26 +120,33 @@ def compare_pairs(
     level: float = LEVEL,
     seed: int = SEED,
 ) -> tuple[Comparison, ...]:
-    """Compare configurations, each with each; the pairs are the family that Holm corrects over.
+    """Compare configurations of one suite, each with each; see `compare_family`."""
+    pairs = list(combinations(contenders, 2))
+    return compare_family(pairs, databases, measures=measures, level=level, seed=seed)
+
+
+def compare_family(
+    pairs: Sequence[tuple[Named, Named]],
+    databases: Mapping[str, str] | None = None,
+    *,
+    measures: Iterable[str] = tuple(MEASURES),
+    level: float = LEVEL,
+    seed: int = SEED,
+) -> tuple[Comparison, ...]:
+    """Compare pairs of configurations, which are together the family that Holm corrects over.
 
     Args:
-        contenders: The configurations, of the same suite.
+        pairs: Who is compared with whom, on the questions that both have counted trials of.
         databases: The database of each question, by its id, where there are several.
         measures: The measures whose differences are wanted; EX is always among them.
         level: The nominal level of the intervals.
         seed: The seed of the resampling.
     """
     wanted = tuple(dict.fromkeys(["ex", *measures]))
-    pairs = list(combinations(contenders, 2))
-    made = [
-        _compared(
-            a,
-            b,
-            len(pairs),
-            difference_intervals(a.trials, b.trials, wanted, databases, level=level, seed=seed),
-        )
-        for a, b in pairs
-    ]
+    made = []
+    for a, b in pairs:
+        apart = difference_intervals(a.trials, b.trials, wanted, databases, level=level, seed=seed)
+        made.append(_compared(a, b, len(pairs), apart))
     adjusted = holm([each.p for each in made])
     return tuple(replace(each, p_holm=p) for each, p in zip(made, adjusted, strict=True))
 
@@ -164,6 +181,7 @@ def _compared(
             for each in ((True, True), (True, False), (False, True), (False, False))
         )
     )
+    kept = [[trial for each in rates for trial in side[each]] for side in sides]
     replicas = max((len(side[each]) for side in sides for each in rates), default=0)
     apart = [a - b for a, b in rates.values()]
     alpha, n = ALPHA / family, len(rates)
@@ -182,6 +200,10 @@ def _compared(
         table=table,
         first_only=tuple(each for each, (a, b) in rates.items() if a > b),
         second_only=tuple(each for each, (a, b) in rates.items() if a < b),
+        values={
+            name: (MEASURES[name].value(kept[0]), MEASURES[name].value(kept[1]))
+            for name in differences
+        },
         differences=differences,
         test=test,
         p=p if n else None,

@@ -45,6 +45,11 @@ class Measure:
             above += value
         return above, sum(map(self.denominator, trials))
 
+    def value(self, trials: Sequence[Trial]) -> float | None:
+        """Return the metric over counted trials; None where it is undefined or unknown."""
+        parts = self.parts(trials)
+        return parts[0] / parts[1] if parts is not None and parts[1] else None
+
 
 def _one(_: Trial) -> float:
     return 1.0

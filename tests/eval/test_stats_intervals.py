@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from bothends.eval import metrics
 from bothends.eval.record import Trial
-from bothends.eval.stats import MEASURES, interval, intervals
+from bothends.eval.stats import MEASURES, difference_intervals, interval, intervals
 from bothends.eval.stats.bootstrap import resampled_sums, tail
 from bothends.eval.stats.rates import effective_size
 
@@ -58,6 +58,7 @@ def test_a_share_has_wilsons_interval() -> None:
     whole = interval(questions(22, valid=22))
     assert whole.high == pytest.approx(1.0)
     assert whole.low == pytest.approx(proportion_confint(22, 22, method="wilson")[0])
+    assert interval(questions(22, valid=22, replicas=3)).low == pytest.approx(whole.low)
 
 
 def test_replicas_that_agree_are_no_further_questions() -> None:
@@ -125,6 +126,9 @@ def test_cost_per_valid_query_may_have_no_bound() -> None:
     assert found.high == math.inf
     assert found.low is not None
     assert 0 < found.low < found.estimate
+    # Where neither side has a valid answer, the difference could be anything.
+    pair = difference_intervals(questions(10, valid=1), questions(10, valid=1), ["cvq"])["cvq"]
+    assert (pair.estimate, pair.low, pair.high) == (0.0, -math.inf, math.inf)
     none = interval(questions(10, valid=0), "cvq")
     assert (none.estimate, none.low, none.high) == (None, None, None)
 

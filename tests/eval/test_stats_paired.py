@@ -133,6 +133,16 @@ def test_power_against_simulation(questions: int, discordance: float, difference
     )
 
 
+def test_power_where_there_is_no_difference_is_the_level_of_both_sides() -> None:
+    expected = sum(
+        float(stats.multinomial.pmf([b, c, 12 - b - c], 12, [0.4, 0.4, 0.2]))
+        for b in range(13)
+        for c in range(13 - b)
+        if b + c and stats.binomtest(b, b + c, 0.5).pvalue <= 0.05
+    )
+    assert mcnemar_power(12, 0.8, 0.0, 0.05) == pytest.approx(expected)
+
+
 def test_the_detectable_difference() -> None:
     # Connor's (1987) approximation, n d^2 = (1.96 sqrt(D) + 0.8416 sqrt(D - d^2))^2, which the
     # exact test needs a little more than.

@@ -15,6 +15,7 @@ from scipy import stats
 import bothends
 from bothends.api import score
 from bothends.infra.errors import RecordError, UsageError
+
 from .little_bird import QUESTIONS, make_bird
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

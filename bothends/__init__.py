@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from bothends.eval.experiment import Experiment
     from bothends.eval.record import Trial, Verdict
     from bothends.infra.errors import BothendsError
+    from bothends.tools.preflight import Preflight
 
 __all__ = [
     "Answer",
     "BothendsError",
     "Experiment",
+    "Preflight",
     "Recipe",
     "RetryPolicy",
     "Run",
@@ -38,6 +40,7 @@ _HOMES = {
     "Answer": "bothends.eval.ask",
     "BothendsError": "bothends.infra.errors",
     "Experiment": "bothends.eval.experiment",
+    "Preflight": "bothends.tools.preflight",
     "Recipe": "bothends.agent.recipe",
     "RetryPolicy": "bothends.agent.retry",
     "Run": "bothends.api",

@@ -30,7 +30,9 @@ from bothends.options import (
     LinkingOption,
     LinkingTables,
     Machine,
+    MaxPlanRows,
     MaxRows,
+    MaxScanBytes,
     MaxTokens,
     MaxTurns,
     ObservationChars,
@@ -40,6 +42,8 @@ from bothends.options import (
     RecipeChoice,
     RecipeOption,
     Redact,
+    RefuseCartesian,
+    RequirePartitionFilter,
     RetryWait,
     RunAnswerSql,
     Sample,
@@ -53,6 +57,7 @@ from bothends.options import (
     Timeout,
     TopP,
     listed,
+    validated,
 )
 from bothends.prices_command import prices_app
 from bothends.resolve import resolved
@@ -165,6 +170,10 @@ def run(
     corrections: Corrections = 2,
     timeout: Timeout = 300.0,
     max_rows: MaxRows = 100_000,
+    max_scan_bytes: MaxScanBytes = None,
+    max_plan_rows: MaxPlanRows = None,
+    refuse_cartesian: RefuseCartesian = False,
+    require_partition_filter: RequirePartitionFilter = False,
     warmups: Annotated[int, typer.Option(min=0, help="Untimed executions of each query.")] = 1,
     repeats: Annotated[int, typer.Option(min=1, help="Timed executions of each query.")] = 3,
     machine: Machine = "m7i.large",
@@ -213,7 +222,16 @@ def run(
     from bothends.agent.retry import RetryPolicy
     from bothends.agent.sampling import Sampling
     from bothends.eval.experiment import Regimen
+    from bothends.tools.preflight import Preflight
 
+    preflight = validated(
+        lambda: Preflight(
+            max_scan_bytes=max_scan_bytes,
+            max_plan_rows=max_plan_rows,
+            refuse_cartesian=refuse_cartesian,
+            require_partition_filter=require_partition_filter,
+        )
+    )
     _run(
         resolved(
             context,
@@ -258,6 +276,7 @@ def run(
             budget_tokens=budget_tokens,
             timeout_s=timeout,
             max_rows=max_rows,
+            preflight=preflight,
             regimen=Regimen(warmups=warmups, repeats=repeats),
             machine=machine,
             billing=billing.value,

@@ -10,6 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType, TracebackType
 from typing import Any, Literal, Self
 
+from bothends.engines.estimate import Estimate
 from bothends.engines.guard import Rejection, check_read_only
 
 __all__ = ["Capability", "Engine", "Fingerprint", "Limits", "Outcome", "OutcomeStatus"]
@@ -107,14 +108,15 @@ class Capability(StrEnum):
     schemas = "schemas within a catalog"
     comments = "comments on tables and columns"
     large_results = "comparing results that are past the row cap, inside the engine"
+    estimates = "estimates of what a query would read and return"
 
 
 class Engine(ABC):
     """A SQL engine over one catalog, read-only.
 
     An engine is used by one thread at a time and closed after use (it is a context manager).
-    Subclasses implement the abstract methods; `execute` and `explain` put the read-only guard
-    before them, so that no statement reaches an engine unread.
+    Subclasses implement the abstract methods; `execute`, `explain` and `estimate` put the
+    read-only guard before them, so that no statement reaches an engine unread.
 
     Attributes:
         name: The engine's registered name.
@@ -228,6 +230,25 @@ class Engine(ABC):
         if rejection is not None:
             return _rejected(rejection)
         return self._explain(sql)
+
+    def estimate(self, sql: str) -> Estimate:
+        """Tell what one reading statement would do, from the engine's plan, without running it.
+
+        Args:
+            sql: The statement, in the engine's dialect.
+
+        Returns:
+            The estimate, or what is wrong with the statement; never an exception for that.
+        """
+        rejection = check_read_only(sql, self.dialect)
+        if rejection is not None:
+            return Estimate(error=rejection.reason)
+        return self._estimate(sql)
+
+    def _estimate(self, sql: str) -> Estimate:
+        """Estimate an admitted statement; an engine that lacks estimates only plans it."""
+        plan = self._explain(sql)
+        return Estimate(error=plan.error, seconds=plan.seconds)
 
     def __enter__(self) -> Self:
         """Return the engine itself."""

@@ -96,8 +96,14 @@ def fetch(session: Any, sql: str, limits: Limits) -> Outcome:
     )
 
 
-def plan(session: Any, sql: str) -> Outcome:
-    """Return the physical plan of a query as one cell, without the paths of its files.
+def plan(session: Any, sql: str, mode: str = "simple") -> Outcome:
+    """Return the plan of a query as one cell, without the paths of its files.
+
+    Args:
+        session: A Spark Connect session.
+        sql: The query.
+        mode: `simple` for the physical plan, `cost` for the optimized logical plan with its
+            statistics before it.
 
     Raises:
         PySparkException: If Spark refuses the query.
@@ -106,7 +112,7 @@ def plan(session: Any, sql: str) -> Outcome:
 
     start = time.perf_counter()
     client = session.client
-    text = client.explain_string(SQL(sql).to_proto(client), "simple")
+    text = client.explain_string(SQL(sql).to_proto(client), mode)
     seconds = time.perf_counter() - start
     text = re.sub(r"Location: \w+ ?\([^)]*\) ?\[[^\]]*\], ", "", text).strip()
     return Outcome("ok", ("plan",), ("string",), ((text,),), 1, seconds=seconds)

@@ -56,6 +56,7 @@ class SqliteEngine(Engine):
             Capability.schemas: "a file is one schema",
             Capability.comments: "there are none but those within the text of the DDL",
             Capability.large_results: "such results are counted and not judged: raise --max-rows",
+            Capability.estimates: "nothing is refused before it runs; set a time limit",
         }
     )
 

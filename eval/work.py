@@ -111,6 +111,7 @@ class Work:
                     limits=self._terms.limits,
                     retry=self._experiment.retry,
                     redaction=self._terms.redaction,
+                    preflight=self._experiment.preflight,
                 )
             expected = self._budget.admit(model.spec)
             if expected is None:

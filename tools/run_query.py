@@ -5,7 +5,8 @@ from __future__ import annotations
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
-from bothends.engines import Engine, Limits
+from bothends.engines import Engine, Limits, Outcome
+from bothends.tools.preflight import Preflight, refusal
 from bothends.tools.report import ToolReport
 from bothends.tools.text import Redaction, redacted_rows, rows_as_text
 
@@ -19,20 +20,36 @@ class _Arguments(BaseModel):
 
 
 def run_query_tool(
-    engine: Engine, limits: Limits, characters: int, redaction: Redaction | None = None
+    engine: Engine,
+    limits: Limits,
+    characters: int,
+    redaction: Redaction | None = None,
+    preflight: Preflight | None = None,
 ) -> BaseTool:
     """Return the `run_query` tool over an engine.
+
+    Where pre-flight limits are in force, the engine is first asked what the query would do. That
+    is a part of its work for this call, in seconds and in cost.
 
     Args:
         engine: The engine.
         limits: Time and rows that the query may take.
         characters: Characters of its result that are shown at most.
         redaction: What each cell goes through before it is shown.
+        preflight: What the query is refused for before it runs; None for nothing.
     """
+    estimated = preflight if preflight is not None and preflight.in_force else None
 
     def run_query(sql: str) -> tuple[str, ToolReport]:
-        outcome = engine.execute(sql, limits)
-        report = ToolReport(engine_s=outcome.seconds, error=outcome.error, sql=sql, outcome=outcome)
+        preflight_s, outcome = 0.0, None
+        if estimated is not None:
+            estimate = engine.estimate(sql)
+            preflight_s = estimate.seconds
+            if (reason := refusal(estimate, estimated)) is not None:
+                outcome = Outcome(status="rejected", error=reason)
+        outcome = outcome or engine.execute(sql, limits)
+        engine_s = preflight_s + outcome.seconds
+        report = ToolReport(engine_s=engine_s, error=outcome.error, sql=sql, outcome=outcome)
         if outcome.status != "ok":
             return f"{outcome.status}: {outcome.error}", report
         shown = redacted_rows(outcome, _SHOWN_ROWS, redaction)

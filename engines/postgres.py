@@ -34,9 +34,9 @@ from bothends.engines.names import TableNames
 from bothends.engines.postgres_catalog import catalog, ddl, names, sample
 from bothends.engines.postgres_connect import cancel, connect_to, connect_with
 from bothends.engines.postgres_digest import digest_query
-from bothends.engines.postgres_estimate import EXPLAIN_JSON, plan_of, postgres_estimate, relations
+from bothends.engines.postgres_estimate import plan_of, postgres_estimate, relations
 from bothends.engines.postgres_load import READER, load_postgres
-from bothends.engines.postgres_query import EXPLAIN, fetch, shortened
+from bothends.engines.postgres_query import EXPLAIN, EXPLAIN_JSON, fetch, shortened
 from bothends.engines.postgres_server import PostgresServer
 
 __all__ = ["PostgresEngine"]

@@ -12,10 +12,7 @@ import psycopg
 
 from bothends.engines.estimate import Estimate, Side, product
 
-__all__ = ["EXPLAIN_JSON", "Relation", "plan_of", "postgres_estimate", "relations"]
-
-EXPLAIN_JSON: Final = "EXPLAIN (FORMAT JSON, VERBOSE) "
-"""What makes a plan of a statement; VERBOSE, so that tables stand there with their schemas."""
+__all__ = ["Relation", "plan_of", "postgres_estimate", "relations"]
 
 _Plan = dict[str, Any]
 _Name = tuple[str, str]

@@ -46,8 +46,7 @@ class Outcome:
 
     Attributes:
         status: `ok` (executed), `failed` (the engine refused it or broke), `timeout`, or
-            `rejected` (by the read-only guard, before it reached the engine, or by a pre-flight limit,
-            before it ran).
+            `rejected` (by the read-only guard, or by a pre-flight limit, before it ran).
         columns: Column names by position; names may repeat.
         types: The engine's own type name of each column, lower case.
         rows: The first rows, as many as `Limits` allows, columns by position, as plain Python

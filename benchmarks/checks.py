@@ -150,9 +150,8 @@ def main() -> None:
         )
         product = "SELECT * FROM orders, lineitem"
         estimate = engine.estimate(product)
-        print(
-            f"{product}: {estimate.seconds * 1e3:.0f} ms; {'; '.join(estimate.cartesian) or 'not told'}"
-        )
+        told = "; ".join(estimate.cartesian) or "not told"
+        print(f"{product}: {estimate.seconds * 1e3:.0f} ms; {told}")
 
 
 if __name__ == "__main__":

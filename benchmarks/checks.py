@@ -8,9 +8,9 @@ turn: mode by mode within each question, so that a busy machine bears on all of 
 - Scripts play the controller, and the checker too: it writes the query again unchanged. Their
   tokens are counted and priced as a hosted model's, and a script thinks in no time: the seconds are
   the harness's and the engine's, and those of the modes `llm` and `both` lack a model's own.
-- The recorded model's seconds are the recorded ones, and its recording holds ten of the questions. It was recorded in mode `llm`; it is replayed
-  in that mode alone, since in another it would have been asked something else, and what it would
-  have said then is not known.
+- The recorded model's seconds are the recorded ones. It was recorded in mode `llm`, on ten of the
+  questions; it is replayed in that mode alone, since in another it would have been asked something
+  else, and what it would have said then is not known.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from bothends.eval.timing import measure
 from bothends.infra.errors import UnjudgedError
 from bothends.infra.prices import EnginePrice, PriceBook
 from bothends.infra.text import as_cell
+from bothends.tools.preflight import Preflight
 from bothends.tools.text import Redaction, redacted_rows
 
 __all__ = ["Assessment", "Bench", "Terms", "assess", "first_rows"]
@@ -32,6 +33,7 @@ class Bench:
         limits: Time and rows of one query.
         regimen: How queries are timed.
         redaction: What each result cell goes through before it is kept.
+        preflight: What a query is refused for before it runs; None for nothing.
     """
 
     slots: EngineSlots
@@ -39,6 +41,7 @@ class Bench:
     limits: Limits
     regimen: Regimen
     redaction: Redaction | None = None
+    preflight: Preflight | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,7 @@ def terms_of(
             limits=Limits(timeout_s=experiment.timeout_s, max_rows=experiment.max_rows),
             regimen=experiment.regimen,
             redaction=redaction,
+            preflight=experiment.preflight,
         ),
         prices=prices,
         machine=machine,

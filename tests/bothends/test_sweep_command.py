@@ -133,3 +133,24 @@ def test_a_sweep_on_a_cluster_judges_each_scale(
     # Question 6 reads lineitem: 60,175 and 120,515 rows.
     assert 60_175 in read[0]
     assert 120_515 in read[1]
+
+
+@pytest.mark.slow
+def test_a_limit_refuses_the_query_where_the_data_is_too_large(
+    cluster: Any, command: Command, tmp_path: Path
+) -> None:
+    # Its table's file is of 1.9 MB at the smaller scale, and of 3.9 MB at the larger.
+    done = command(
+        *("--engine", cluster.state.connect, "--scale-factors", "0.01,0.02", "--out", "s"),
+        *("--question", "6", "--model", "scripted:perfect", "--repeats", "1", "--warmups", "0"),
+        *("--max-scan-bytes", "3MB"),
+    )
+    assert done.returncode == 0, done.stderr
+    small, large = (
+        json.loads((tmp_path / "s" / scale / "trials.jsonl").read_text())
+        for scale in ("sf0.01", "sf0.02")
+    )
+    assert (small["status"], large["status"]) == ("ok", "rejected")
+    assert "refused before it ran: it would read 3." in large["error"]
+    assert large["timing"] is None
+    assert large["stages"]["run"]["engine_s"] > 0  # the estimate itself

@@ -110,7 +110,7 @@ def test_a_sweep_on_a_cluster_judges_each_scale(
 ) -> None:
     done = command(
         *("--engine", cluster.state.connect, "--scale-factors", "0.01,0.02", "--out", "s"),
-        *("--question", "4,6", "--model", "scripted:perfect?price_as=openai:gpt-4o"),
+        *("--question", "6", "--model", "scripted:perfect?price_as=openai:gpt-4o"),
         *("--model", "scripted:wrong_rows", "--repeats", "1", "--warmups", "0"),
     )
     assert done.returncode == 0, done.stderr
@@ -123,9 +123,7 @@ def test_a_sweep_on_a_cluster_judges_each_scale(
             for trial in trials
         }
         assert right == {
-            ("4", "scripted:perfect"): True,
             ("6", "scripted:perfect"): True,
-            ("4", "scripted:wrong_rows"): False,
             ("6", "scripted:wrong_rows"): False,
         }
         ran = [step for each in trials for step in each["steps"] if step["name"] == "run_query"]

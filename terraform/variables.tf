@@ -24,7 +24,7 @@ variable "expires" {
   type        = string
 
   validation {
-    condition     = can(regex("^[0-9]{4}-[0-9]{2}-[0-9]{2}$", var.expires)) && can(formatdate("YYYY", "${var.expires}T00:00:00Z"))
+    condition     = can(formatdate("YYYY", "${var.expires}T00:00:00Z"))
     error_message = "expires is a day, such as 2027-01-31."
   }
 }

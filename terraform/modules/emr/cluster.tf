@@ -27,7 +27,6 @@ resource "aws_emr_cluster" "this" {
 
   termination_protection            = false
   keep_job_flow_alive_when_no_steps = true
-  scale_down_behavior               = "TERMINATE_AT_TASK_COMPLETION"
 
   auto_termination_policy {
     idle_timeout = var.idle_timeout_s

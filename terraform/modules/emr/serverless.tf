@@ -44,7 +44,6 @@ resource "aws_emrserverless_application" "this" {
   name          = var.name
   release_label = var.release_label
   type          = "SPARK" # in capitals: AWS answers so, and a plan would never settle
-  architecture  = "X86_64"
 
   maximum_capacity {
     cpu    = "${var.serverless_max_vcpu} vCPU"

@@ -49,5 +49,5 @@ for ((waited_s = 0; ; waited_s += 2)); do
     sleep 2
 done
 
-watch </dev/null >/dev/null 2>&1 &
-disown
+# It stays when the step is gone.
+(trap '' HUP && watch) </dev/null >/dev/null 2>&1 &

@@ -1,6 +1,6 @@
 """The whole module made, found unchanged, grown and destroyed, on the lab's AWS.
 
-It mostly waits: the provider takes half a minute over a cluster, and more over a bucket's lifecycle.
+It mostly waits: half a minute for a cluster each way, and longer for a bucket's lifecycle.
 That the lab takes it does not prove that AWS does: it knows no permissions and no capacity.
 """
 

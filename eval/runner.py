@@ -234,6 +234,7 @@ def _terms(
         machine=machine,
         billing=experiment.billing,
         redaction=redaction,
+        keeps_gold=experiment.transcripts,
     )
 
 

@@ -52,6 +52,7 @@ class Terms:
         machine: What the engine's work costs.
         billing: Which of them are charged.
         redaction: What each result cell goes through before it is kept.
+        keeps_gold: Whether the first rows of gold's results are kept.
     """
 
     slots: EngineSlots
@@ -62,6 +63,7 @@ class Terms:
     machine: EnginePrice
     billing: Billing
     redaction: Redaction | None = None
+    keeps_gold: bool = True
 
 
 class GoldBook:
@@ -124,6 +126,9 @@ class GoldBook:
                     error=outcome.error,
                     columns=outcome.columns,
                     row_count=outcome.row_count,
+                    first_rows=_as_text(outcome, self._terms.redaction)
+                    if self._terms.keeps_gold
+                    else (),
                     digest=outcome.digest or result_digest(outcome),
                     deterministic=sound.deterministic,
                     determinism=sound.reason,

@@ -14,7 +14,7 @@ __all__ = ["Point", "scatter"]
 LOG_FROM = 12.0
 """The ratio of the largest to the smallest value above which an axis is logarithmic."""
 LEFT, RIGHT, TOP, BOTTOM = 62, 18, 34, 46
-LINE, GAP = 17, 11
+LINE, GAP = 17, 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,21 @@ class Point:
         name: Its label.
         seconds: Its mean end-to-end seconds.
         usd: Its cost per valid query.
-        color: The number of its colour, from 1.
+        color: The number of its colour, from 1; points of one colour and name are joined.
+        scale: The scale of its data in words, where the chart shows several.
+        front: Whether it is on the Pareto front: nothing is both faster and cheaper.
+        seconds_ci: The ends of the interval of its seconds, where one is known.
+        usd_ci: The ends of the interval of its cost, where one is known.
     """
 
     name: str
     seconds: float
     usd: float
     color: int
+    scale: str = ""
+    front: bool = False
+    seconds_ci: tuple[float, float] | None = None
+    usd_ci: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +69,10 @@ def scatter(points: Sequence[Point], width: int, height: int) -> str:
         width: Its width in pixels.
         height: Its height in pixels.
     """
-    x = _axis([point.seconds for point in points], LEFT, width - RIGHT, 5)
-    y = _axis([point.usd for point in points], height - BOTTOM, TOP, 4)
+    seconds = [value for each in points for value in (each.seconds, *(each.seconds_ci or ()))]
+    usd = [value for each in points for value in (each.usd, *(each.usd_ci or ()))]
+    x = _axis(seconds, LEFT, width - RIGHT, 5)
+    y = _axis(usd, height - BOTTOM, TOP, 4)
     bottom, right = height - BOTTOM, width - RIGHT
     parts = [
         f'<svg viewBox="0 0 {width} {height}" role="img" class="chart" '
@@ -82,15 +92,71 @@ def scatter(points: Sequence[Point], width: int, height: int) -> str:
         + _text("title", right, height - 8, f"End to end, s{' (log)' if x.log else ''}", "end")
     )
     places = [(x.at(point.seconds), y.at(point.usd)) for point in points]
-    labels = _labels(places, [point.name for point in points], right, bottom)
-    for point, (px, py), (lx, ly, anchor) in zip(points, places, labels, strict=True):
+    parts += _joined(points, places)
+    names = _names(points)
+    labels = _labels(places, names, right, bottom)
+    for point, name, (px, py), (lx, ly, anchor) in zip(points, names, places, labels, strict=True):
+        ring = f'<circle class="ring" cx="{_px(px)}" cy="{_px(py)}" r="10"/>' if point.front else ""
         parts.append(
-            f'<g class="c{point.color}"><circle cx="{_px(px)}" cy="{_px(py)}" r="6"/>'
-            f"{_text('label', lx, ly, point.name, anchor)}"
-            f"<title>{escape(point.name)}: ${number(point.usd)} per valid query, "
-            f"{number(point.seconds)} s</title></g>"
+            f'<g class="c{point.color}">{_whiskers(point, x, y)}{ring}'
+            f'<circle class="point" cx="{_px(px)}" cy="{_px(py)}" r="6"/>'
+            f"{_text('label', lx, ly, name, anchor)}"
+            f"<title>{escape(_said(point))}</title></g>"
         )
     return "".join(parts) + "</svg>"
+
+
+def _said(point: Point) -> str:
+    """Return what a point says, for a reader who cannot see it."""
+
+    def ends(interval: tuple[float, float] | None, unit: str = "") -> str:
+        if interval is None:
+            return ""
+        return f" ({unit}{number(interval[0])} to {unit}{number(interval[1])})"
+
+    front = "; nothing is both faster and cheaper" if point.front else ""
+    return (
+        f"{point.name}{f', {point.scale}' if point.scale else ''}: "
+        f"${number(point.usd)}{ends(point.usd_ci, '$')} per valid query, "
+        f"{number(point.seconds)} s{ends(point.seconds_ci)}{front}"
+    )
+
+
+def _names(points: Sequence[Point]) -> list[str]:
+    """Return each point's label: where a model has several, its name stands at the last."""
+    last = {(point.name, point.color): number for number, point in enumerate(points)}
+    return [
+        f"{point.name} {point.scale}".rstrip()
+        if last[point.name, point.color] == number
+        else point.scale
+        for number, point in enumerate(points)
+    ]
+
+
+def _joined(points: Sequence[Point], places: Sequence[tuple[float, float]]) -> list[str]:
+    """Return a line through each model's points, from scale to scale."""
+    of_model: dict[tuple[str, int], list[tuple[float, float]]] = {}
+    for point, place in zip(points, places, strict=True):
+        of_model.setdefault((point.name, point.color), []).append(place)
+    return [
+        f'<polyline class="scale c{color}" '
+        f'points="{" ".join(f"{_px(px)},{_px(py)}" for px, py in line)}"/>'
+        for (_, color), line in of_model.items()
+        if len(line) > 1
+    ]
+
+
+def _whiskers(point: Point, x: _Axis, y: _Axis) -> str:
+    """Return the intervals of a point as lines through it."""
+    px, py = _px(x.at(point.seconds)), _px(y.at(point.usd))
+    lines = ""
+    if point.seconds_ci is not None:
+        low, high = (_px(x.at(end)) for end in point.seconds_ci)
+        lines += f'<line class="whisker" x1="{low}" y1="{py}" x2="{high}" y2="{py}"/>'
+    if point.usd_ci is not None:
+        low, high = (_px(y.at(end)) for end in point.usd_ci)
+        lines += f'<line class="whisker" x1="{px}" y1="{low}" x2="{px}" y2="{high}"/>'
+    return lines
 
 
 def _axis(values: Sequence[float], start: float, end: float, count: int) -> _Axis:

@@ -15,7 +15,7 @@ from bothends.eval.report.table import Table
 from bothends.eval.report.tables import tables
 from bothends.infra.errors import RecordError
 
-__all__ = ["write_csv"]
+__all__ = ["flat", "write_csv"]
 
 Value = str | float | bool | None
 
@@ -52,9 +52,10 @@ def write_csv(source: ReportInput, directory: Path) -> tuple[Path, ...]:
         RecordError: If a file cannot be written.
     """
     sheets = [(table.name, *_sheet(table)) for table in tables(source)]
-    flat = [_flat(trial) for trial in source.trials]
-    if flat:
-        sheets.append(("trials", list(flat[0]), [list(trial.values()) for trial in flat]))
+    flattened = [flat(trial) for trial in source.trials]
+    if flattened:
+        values = [list(row.values()) for row in flattened]
+        sheets.append(("trials", list(flattened[0]), values))
     written = []
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -96,10 +97,11 @@ def _sheet(table: Table) -> tuple[list[str], list[list[Value]]]:
     return [*head, "basis"] if table.marks else head, rows
 
 
-def _flat(trial: Trial) -> dict[str, Value]:
-    flat: dict[str, Value] = {
+def flat(trial: Trial) -> dict[str, Value]:
+    """Return a trial as a row of `trials.csv`: the value of each column by its name."""
+    row: dict[str, Value] = {
         **_fields(trial.key, *TrialKey.model_fields),
-        **_fields(trial, "model_label", "model_kind", "status", "error"),
+        **_fields(trial, "model_label", "model_kind", "status", "error", "row_count"),
         "valid": None if trial.verdict is None else trial.verdict.focus,
         **_fields(trial.verdict, *VERDICT),
         **_fields(trial, "exact_match", "soft_f1"),
@@ -108,11 +110,11 @@ def _flat(trial: Trial) -> dict[str, Value]:
     }
     for name in STAGES:
         stage = trial.stages.get(name)
-        flat[f"{name}_s"] = None if stage is None else stage.seconds
-        flat[f"{name}_usd"] = None if stage is None else stage.usd
+        row[f"{name}_s"] = None if stage is None else stage.seconds
+        row[f"{name}_usd"] = None if stage is None else stage.usd
     return {
-        **flat,
-        "overhead_s": trial.overhead_s,
+        **row,
+        **_fields(trial, "overhead_s", "queue_s"),
         **_fields(trial.usage, *(name for name in Usage.model_fields if name != "estimated")),
         **_fields(trial.cost, *Cost.model_fields),
         **_fields(trial, "retries", "retry_s", "replayed", "started_at", "sql"),

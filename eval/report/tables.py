@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
@@ -10,7 +9,7 @@ from bothends.agent.record import STAGES
 from bothends.eval.metrics import Estimate
 from bothends.eval.report.breakdown import by_database, by_difficulty, official
 from bothends.eval.report.outcomes import models, outcomes
-from bothends.eval.report.source import Group, ReportInput, contenders, groups
+from bothends.eval.report.source import Group, ReportInput, contenders, groups, split
 from bothends.eval.report.table import MODEL, Basis, Cell, Column, Table, marked, name_cell
 
 __all__ = ["by_model", "by_question", "cost", "efficiency", "tables"]
@@ -218,14 +217,10 @@ def cost(source: ReportInput) -> Table:
 
 def by_question(source: ReportInput) -> Table:
     """The metrics of each question for each model that tried it, mean and standard deviation."""
-    of_question = defaultdict(list)
-    for trial in source.trials:
-        of_question[trial.key.question_id].append(trial)
+    of_question = split(source, lambda trial: trial.key.question_id)
     rows = []
     for question in source.questions:
-        for group in groups(source, of_question[question.id]):
-            if not group.trials:
-                continue
+        for group in of_question.get(question.id, ()):
             s = group.summary
             basis = Basis.of(group)
             rows.append(

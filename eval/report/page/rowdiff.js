@@ -1,0 +1,93 @@
+// Two results side by side: which of the first rows' cells differ. A help to the eye: the verdict
+// compares all rows, by their values' types, and is not made here.
+
+const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
+
+const sameCell = (a, b) => {
+  if (a === b) return true;
+  if (a === null || b === null || !NUMBER.test(a) || !NUMBER.test(b)) return false;
+  const decimals = (text) => (/e/i.test(text) ? 15 : (text.split(".")[1] ?? "").length);
+  const [x, y] = [Number(a), Number(b)];
+  const coarser = Math.min(decimals(a), decimals(b));
+  const half = coarser ? 0.5 * 10 ** -coarser : 0;
+  return Math.abs(x - y) <= Math.max(1e-9 * Math.max(Math.abs(x), Math.abs(y)), half * 1.0000001);
+};
+
+/** For each column of gold the place of its match in the other result, or -1. */
+const matchColumns = (gold, other) => {
+  const taken = new Set();
+  const rows = Math.min(gold.rows.length, other.rows.length);
+  return gold.columns.map((name, i) => {
+    let best = -1;
+    let most = 0;
+    other.columns.forEach((its, j) => {
+      if (taken.has(j)) return;
+      let like = its.toLowerCase() === name.toLowerCase() ? 0.75 : 0;
+      if (i === j) like += 0.125;
+      let same = 0;
+      for (let r = 0; r < rows; r += 1) if (sameCell(gold.rows[r][i], other.rows[r][j])) same += 1;
+      like += rows ? (2 * same) / rows : 0;
+      if (like > most) { most = like; best = j; }
+    });
+    if (most < 0.5) return -1;
+    taken.add(best);
+    return best;
+  });
+};
+
+/** Pair rows: those that are equal in the matched columns first, what is left in its order. */
+const pairRows = (gold, other, columns) => {
+  const known = columns.map((j, i) => [i, j]).filter(([, j]) => j >= 0);
+  const same = (g, o) => known.every(([i, j]) => sameCell(gold.rows[g][i], other.rows[o][j]));
+  const free = new Set(other.rows.keys());
+  const pair = new Array(gold.rows.length).fill(-1);
+  const take = (g, o) => { pair[g] = o; free.delete(o); };
+  if (known.length) {
+    gold.rows.forEach((_, g) => { if (free.has(g) && same(g, g)) take(g, g); });
+    gold.rows.forEach((_, g) => {
+      if (pair[g] >= 0) return;
+      const found = [...free].find((o) => same(g, o));
+      if (found !== undefined) take(g, found);
+    });
+  }
+  gold.rows.forEach((_, g) => { if (pair[g] < 0 && free.size) take(g, Math.min(...free)); });
+  return pair;
+};
+
+const resultTable = ({ columns, rows }, cssOfColumn, cssOfCell) => {
+  const head = make("tr", "", ...columns.map((name, i) => make("th", cssOfColumn(i), name)));
+  const body = rows.map((row, r) => make("tr", "", ...row.map((cell, i) => {
+    const css = cssOfCell(r, i);
+    const shown = make("td", [css, cell === null ? "null" : "", NUMBER.test(cell ?? "") ? "right" : ""].join(" ").trim());
+    shown.append(cell ?? "NULL");
+    if (css) shown.title = css === "differs" ? "differs" : css === "extra" ? "not in gold" : "not in the other result";
+    return shown;
+  })));
+  return make("div", "wraps", make("table", "result", make("thead", "", head), make("tbody", "", ...body)));
+};
+
+/** Tables of both results with the cells that differ marked, and how many those are. */
+const rowDiff = (gold, other) => {
+  const columns = matchColumns(gold, other);
+  const pair = pairRows(gold, other, columns);
+  const back = new Map(columns.map((j, i) => [j, i]));
+  const partner = new Map(pair.map((o, g) => [o, g]));
+  let differing = 0;
+  const goldCell = (g, i) => {
+    if (columns[i] < 0 || pair[g] < 0) return "missing";
+    return sameCell(gold.rows[g][i], other.rows[pair[g]][columns[i]]) ? "" : "differs";
+  };
+  const otherCell = (o, j) => {
+    if (!back.has(j)) return "extra";
+    const g = partner.get(o);
+    if (g === undefined) return "missing";
+    const differs = !sameCell(gold.rows[g][back.get(j)], other.rows[o][j]);
+    if (differs) differing += 1;
+    return differs ? "differs" : "";
+  };
+  return {
+    generated: resultTable(other, (j) => (back.has(j) ? "" : "extra"), otherCell),
+    gold: resultTable(gold, (i) => (columns[i] < 0 ? "missing" : ""), goldCell),
+    differing,
+  };
+};

@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import LLMResult
 
 from bothends.agent.record import Step, ToolCall, Usage
+from bothends.engines import Outcome
 from bothends.infra.redact import redact
 from bothends.tools import ToolReport
 
@@ -47,6 +48,8 @@ class _Entry:
     arguments: dict[str, Any] = field(default_factory=dict)
     error: str | None = None
     replayed: bool = False
+    ran: Outcome | None = None
+    sampled: tuple[Outcome, ...] = ()
 
 
 class Meter(BaseCallbackHandler):
@@ -79,30 +82,12 @@ class Meter(BaseCallbackHandler):
         return self._now_s() - self._origin_s + self._skew_s
 
     def steps(self) -> tuple[Step, ...]:
-        """Return every step, in order of starting."""
-        return tuple(
-            Step(
-                index=index,
-                kind=entry.kind,
-                name=entry.name,
-                role=entry.role,
-                turn=entry.turn,
-                parent=entry.parent,
-                start_s=entry.start_s,
-                seconds=entry.seconds,
-                wait_s=entry.wait_s,
-                engine_s=entry.engine_s,
-                usage=entry.usage,
-                priced_as=entry.priced_as,
-                tool_calls=entry.tool_calls,
-                calls_from_text=entry.calls_from_text,
-                text=entry.text,
-                arguments=entry.arguments,
-                error=entry.error,
-                replayed=entry.replayed,
-            )
-            for index, entry in enumerate(self._entries)
-        )
+        """Return every step, in order of starting.
+
+        What the queries took is asked of the engine here, which may take seconds: call it once,
+        when the trial's clock has been read for the last time.
+        """
+        return tuple(_step(index, entry) for index, entry in enumerate(self._entries))
 
     def called(self, calls: Sequence[ToolCall], *, from_text: int) -> None:
         """Note what the controller's last reply asked for.
@@ -200,6 +185,7 @@ class Meter(BaseCallbackHandler):
                 entry.engine_s = output.artifact.engine_s
                 entry.error = output.artifact.error
                 entry.priced_as = output.artifact.priced_as
+                entry.ran, entry.sampled = output.artifact.outcome, output.artifact.sampled
                 if output.artifact.tokens is not None:
                     entry.usage = Usage(
                         input_tokens=output.artifact.tokens, output_tokens=0, estimated=True
@@ -223,6 +209,41 @@ class Meter(BaseCallbackHandler):
         # A provider's message may quote the key that it refused; retry.py redacts what it raises,
         # and the same is done here, since steps are written to disk.
         self._entries[index].error = redact(error)[:_ERROR_CHARACTERS]
+
+
+def _step(index: int, entry: _Entry) -> Step:
+    facts = entry.ran.facts() if entry.ran is not None else None
+    scans_bytes = None
+    if entry.kind == "tool":
+        told = [each.facts() for each in entry.sampled]
+        # What was rejected never came to the engine.
+        told += [facts] if entry.ran is not None and entry.ran.status != "rejected" else []
+        scans_bytes = tuple(each.read_bytes if each is not None else None for each in told)
+    known = [each for each in scans_bytes or () if each is not None]
+    whole = scans_bytes is not None and len(known) == len(scans_bytes)
+    return Step(
+        index=index,
+        kind=entry.kind,
+        name=entry.name,
+        role=entry.role,
+        turn=entry.turn,
+        parent=entry.parent,
+        start_s=entry.start_s,
+        seconds=entry.seconds,
+        wait_s=entry.wait_s,
+        engine_s=entry.engine_s,
+        facts=facts,
+        scanned_bytes=sum(known) if whole else None,
+        scans_bytes=scans_bytes,
+        usage=entry.usage,
+        priced_as=entry.priced_as,
+        tool_calls=entry.tool_calls,
+        calls_from_text=entry.calls_from_text,
+        text=entry.text,
+        arguments=entry.arguments,
+        error=entry.error,
+        replayed=entry.replayed,
+    )
 
 
 def usage_of(message: AIMessage) -> Usage | None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from bothends.engines import Outcome
+from bothends.engines.facts import EngineFacts
 
 __all__ = [
     "STAGES",
@@ -108,8 +109,16 @@ class Step(BaseModel):
     seconds: float = Field(description="Its duration, with the LLM calls inside it.")
     wait_s: float = Field(0.0, description="Back-off waited after it, before the next attempt.")
     engine_s: float = Field(0.0, description="Seconds of it in which the engine worked.")
+    facts: EngineFacts | None = Field(
+        None, description="What its query took of the engine, for run_query; null if not told."
+    )
     scanned_bytes: int | None = Field(
-        None, description="Bytes that the engine's query scanned; null where it does not tell."
+        None, description="Bytes that its queries scanned; null where the engine does not tell."
+    )
+    scans_bytes: tuple[int | None, ...] | None = Field(
+        None,
+        description="The same of each of them, since a price may be at least so much for each: of "
+        "a run_query one, of a get_schema one for each sample, of others none; null for an LLM.",
     )
     usage: Usage | None = Field(
         None, description="Tokens; null when not reported, and for a tool that embeds nothing."

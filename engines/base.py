@@ -10,6 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType, TracebackType
 from typing import Any, Literal, Self
 
+from bothends.engines.facts import EngineFacts, Execution
 from bothends.engines.guard import Rejection, check_read_only
 
 __all__ = ["Capability", "Engine", "Fingerprint", "Limits", "Outcome", "OutcomeStatus"]
@@ -58,6 +59,7 @@ class Outcome:
             with the same columns at the same places. None elsewhere.
         seconds: Wall time in the engine, from submission until the last row was received.
         error: The engine's message or the guard's reason, shortened; None where ok.
+        execution: Where the engine tells what it took; None where it does not.
     """
 
     status: OutcomeStatus
@@ -70,11 +72,16 @@ class Outcome:
     digest: str | None = None
     seconds: float = 0.0
     error: str | None = None
+    execution: Execution | None = field(default=None, compare=False, repr=False)
 
     @property
     def whole(self) -> bool:
         """Whether `rows` is the whole result, so that it can be judged by itself."""
         return not self.truncated and not self.cells_cut
+
+    def facts(self) -> EngineFacts | None:
+        """Return what the engine tells of the execution, as `Execution.facts` does."""
+        return None if self.execution is None else self.execution.facts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +113,7 @@ class Capability(StrEnum):
     booleans = "a boolean type"
     schemas = "schemas within a catalog"
     comments = "comments on tables and columns"
+    facts = "telling what a query read, shuffled and spilled"
     large_results = "comparing results that are past the row cap, inside the engine"
 
 

@@ -73,6 +73,7 @@ class PostgresEngine(Engine):
     title = "PostgreSQL"
     lacks = MappingProxyType(
         {
+            Capability.facts: "they are null, and so are prices by the bytes that a query scans",
             Capability.large_results: "such results are counted and not judged: raise --max-rows",
         }
     )

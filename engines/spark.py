@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
+from bothends.engines.base import Capability, Engine, Fingerprint, Limits, Outcome
 from bothends.engines.digest import digest_text
 from bothends.engines.java import find_java
 from bothends.engines.lexemes import without_semicolon
 from bothends.engines.spark_catalog import SparkCatalog
 from bothends.engines.spark_conf import SparkConf
 from bothends.engines.spark_digest import digest_query
+from bothends.engines.spark_facts import VECTORED, SparkExecution, SparkUI, followed
 from bothends.engines.spark_link import SparkLink
 from bothends.engines.spark_own import OwnServer
 from bothends.engines.spark_query import fetch, plan, require_query, shortened
@@ -166,32 +167,47 @@ class SparkEngine(Engine):
         self._leave()
 
     def _execute(self, sql: str, limits: Limits) -> Outcome:
-        return self._run(
-            lambda session, query: fetch(session, query, limits), sql, limits.timeout_s
-        )
+        link = self._ready()
+        with followed(link.session, link.ui) as execution:
+            return self._run(
+                lambda session, query: fetch(session, query, limits),
+                sql,
+                limits.timeout_s,
+                execution,
+            )
 
     def _explain(self, sql: str) -> Outcome:
         return self._run(plan, sql, _EXPLAIN_TIMEOUT_S)
 
-    def _run(self, act: Callable[[Any, str], Outcome], sql: str, timeout_s: float) -> Outcome:
+    def _run(
+        self,
+        act: Callable[[Any, str], Outcome],
+        sql: str,
+        timeout_s: float,
+        execution: SparkExecution | None = None,
+    ) -> Outcome:
         """Act on a query within a time limit; what goes wrong in it becomes its outcome."""
         import pyarrow as pa
-        from pyspark.errors import PySparkException
+        from pyspark.errors import AnalysisException, PySparkException
 
         link = self._ready()
         query = without_semicolon(sql, self.dialect)
         start = time.perf_counter()
+        asked = False
         with self._stopper.watch(link.stopper(), timeout_s) as run:
             try:
                 require_query(link.session, query)
-                return act(link.session, query)
+                asked = True
+                return replace(act(link.session, query), execution=execution)
             except (PySparkException, pa.ArrowException, ValueError) as error:
                 seconds = time.perf_counter() - start
                 if (stopped := run.outcome(seconds)) is not None:
                     self._stopped = True
-                    return stopped
+                    return replace(stopped, execution=execution)
+                if execution is not None and (not asked or isinstance(error, AnalysisException)):
+                    execution = execution.refused()
                 message = link.fault(error) or shortened(error)
-                return Outcome(status="failed", seconds=seconds, error=message)
+                return Outcome("failed", seconds=seconds, error=message, execution=execution)
 
     def _digest(self, sql: str, result: Outcome, limits: Limits) -> str | None:
         query = digest_query(without_semicolon(sql, self.dialect), result.types)
@@ -218,6 +234,7 @@ class SparkEngine(Engine):
         if self._link is None or not self._link.alive:
             self._leave()
             self._link = self._connect()
+            self.lacks = _lacks(self._link.ui)
         return self._link
 
     def _tables(self) -> SparkCatalog | ViewCatalog:
@@ -227,6 +244,14 @@ class SparkEngine(Engine):
         if self._link is not None:
             self._link.close()
             self._link = None
+
+
+def _lacks(ui: SparkUI | None) -> Mapping[Capability, str]:
+    if ui is None:
+        return {Capability.facts: "they are null, since the server's UI is off or out of reach"}
+    if not ui.counts_bytes:
+        return {Capability.facts: f"the bytes read are null, since the server's {VECTORED} is on"}
+    return {}
 
 
 def _require_pyspark() -> None:

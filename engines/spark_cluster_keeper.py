@@ -44,6 +44,8 @@ _CONNECT_OPTIONS: Final = ("-Xmx1g", "-XX:+ExitOnOutOfMemoryError")
 _CONNECT_CONF: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.driver.maxResultSize": "0",
+    # With it on, Spark counts only a part of the bytes that it reads.
+    "spark.hadoop.parquet.hadoop.vectored.io.enabled": "false",
     # A query that Spark reports cancelled may run on: the reaper then ends its executor.
     "spark.task.reaper.enabled": "true",
     "spark.task.reaper.killTimeout": "3s",

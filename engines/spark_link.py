@@ -15,6 +15,7 @@ from bothends.engines.spark_query import fetch, shortened
 from bothends.infra.errors import EngineError
 
 if TYPE_CHECKING:
+    from bothends.engines.spark_facts import SparkUI
     from bothends.engines.spark_views import ViewCatalog
 
 __all__ = ["REACH_S", "SparkLink", "count_cores", "reach", "warm_up"]
@@ -38,9 +39,11 @@ class SparkLink(ABC):
         data: Where the data lies or which server holds it.
         scale_factor: The scale factor of the data, or None.
         settings: The settings that bear on results or timings.
+        ui: Where the server tells what queries took; None where it does not.
     """
 
     session: Any
+    ui: SparkUI | None = None
     views: ViewCatalog | None = None
     data: str
     scale_factor: float | None

@@ -10,6 +10,7 @@ from bothends.engines.base import Limits
 from bothends.engines.java import JavaRuntime
 from bothends.engines.spark_catalog import create_table
 from bothends.engines.spark_conf import SparkConf
+from bothends.engines.spark_facts import SparkUI
 from bothends.engines.spark_link import SparkLink, count_cores, reach, warm_up
 from bothends.engines.spark_query import fetch, shortened
 from bothends.engines.spark_server import SparkServer
@@ -50,6 +51,9 @@ class OwnServer(SparkLink):
         # is nothing to retry or to attach to again.
         self.session.client.set_retry_policies([])
         self.session.client.disable_reattachable_execute()
+        if self.server.ui_port is not None:
+            application = str(self.session.conf.get("spark.app.id"))
+            self.ui = SparkUI("127.0.0.1", self.server.ui_port, application)
         self.data = f"{dataset.name} {dataset.digest}".strip()
         self.scale_factor = dataset.scale_factor
         self.settings = {**conf.described(), "java": str(java.version)}

@@ -12,6 +12,7 @@ from typing import Any, Final, Self
 from bothends.engines.base import Limits
 from bothends.engines.spark_catalog import quoted
 from bothends.engines.spark_conf import SECOND_WALL
+from bothends.engines.spark_facts import SparkUI
 from bothends.engines.spark_link import REACH_S, SparkLink, count_cores, reach, warm_up
 from bothends.engines.spark_query import fetch, shortened
 from bothends.engines.spark_views import ViewCatalog, create_view
@@ -129,6 +130,7 @@ class RemoteServer(SparkLink):
             for key, value in {"spark.sql.session.timeZone": "UTC", **SECOND_WALL}.items():
                 self.session.conf.set(key, value)
             self.settings = {key: str(self.session.conf.get(key, None)) for key in _RECORDED}
+            self.ui = SparkUI.find(self.session, address.host)
             place = self._ask("SELECT current_catalog(), current_schema()")[0]
             self.data = f"{address.shown}/{'.'.join(place)}"
             self.scale_factor = dataset.scale_factor if dataset else None

@@ -21,12 +21,27 @@ _POLL_S: Final = 0.02
 # Where the driver is found by its executors, and its clients by nobody but us.
 _LOOPBACK: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
+# The UI tells what queries took, and does nothing. It keeps little: facts are asked for soon.
+_UI: Final = {
+    "spark.ui.enabled": "true",
+    "spark.ui.killEnabled": "false",
+    "spark.ui.threadDumpsEnabled": "false",
+    "spark.ui.heapHistogramEnabled": "false",
+    "spark.ui.prometheus.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.ui.retainedJobs": "500",
+    "spark.ui.retainedStages": "1000",
+    "spark.ui.retainedTasks": "1000",
+    "spark.sql.ui.retainedExecutions": "200",
+}
+
 
 class SparkServer(SparkProcess):
     """A running server; ready for clients once constructed.
 
     Attributes:
         url: What a Spark Connect client connects to.
+        ui_port: Where its UI listens, on the loopback; None where it has none.
     """
 
     def __init__(
@@ -55,6 +70,11 @@ class SparkServer(SparkProcess):
                 last lines of its log.
         """
         port = port or free_port()
+        # Where others must reach the driver, its UI would be open to them too.
+        self.ui_port = free_port() if loopback else None
+        ui = {"spark.ui.enabled": "false"}
+        if self.ui_port is not None:
+            ui = {**_UI, "spark.ui.port": str(self.ui_port)}
         own = {
             "spark.app.name": "bothends",
             "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -62,13 +82,12 @@ class SparkServer(SparkProcess):
             "spark.local.dir": "{work}/local",
             "spark.log.level": "OFF",
             "spark.sql.warehouse.dir": "{work}/warehouse",
-            "spark.ui.enabled": "false",
         }
         super().__init__(
             java,
             _MAIN_CLASS,
             options=options,
-            conf={**conf, **own, **(_LOOPBACK if loopback else {})},
+            conf={**conf, **own, **ui, **(_LOOPBACK if loopback else {})},
             env={"SPARK_LOCAL_IP": "127.0.0.1"} if loopback else {},
             log=log,
         )

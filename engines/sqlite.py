@@ -55,6 +55,7 @@ class SqliteEngine(Engine):
             Capability.booleans: "they are the integers 0 and 1",
             Capability.schemas: "a file is one schema",
             Capability.comments: "there are none but those within the text of the DDL",
+            Capability.facts: "they are null, and so are prices by the bytes that a query scans",
             Capability.large_results: "such results are counted and not judged: raise --max-rows",
         }
     )

@@ -152,16 +152,21 @@ def _stage_cost(
 
 
 def _scans_usd(shares: Sequence[Share], price: ScanPrice) -> float | None:
-    # Where the engine did not work, it scanned nothing.
-    worked = [share for share in shares if share.step.engine_s or share.step.scanned_bytes]
     return _sum(
         [
-            None
-            if (whole := price.query_usd(share.step.scanned_bytes)) is None
-            else whole * share.fraction
-            for share in worked
+            None if (whole := price.query_usd(scanned_bytes)) is None else whole * share.fraction
+            for share in shares
+            for scanned_bytes in _scans_bytes(share.step)
         ]
     )
+
+
+def _scans_bytes(step: Step) -> tuple[int | None, ...]:
+    """Return what each query of a step scanned."""
+    if step.scans_bytes is not None:
+        return step.scans_bytes
+    # In a record from before they were told apart. Where the engine did not work, none was.
+    return (step.scanned_bytes,) if step.engine_s or step.scanned_bytes else ()
 
 
 def _split_usage(shares_of: Mapping[Stage, Sequence[Share]]) -> dict[Stage, Usage | None]:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from bothends.agent.record import ModelKind, Stage, Step, Usage
+from bothends.engines.facts import EngineFacts
 
 __all__ = [
     "Cost",
@@ -213,3 +214,6 @@ class Gold(_Record):
     )
     determinism: str = Field("", description="What was found or not found, in a sentence.")
     seconds: float = Field(0.0, description="Its first execution, which warms the engine up.")
+    facts: EngineFacts | None = Field(
+        None, description="What that execution took of the engine; null where it does not tell."
+    )

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bothends.engines import Engine, Limits
+from bothends.engines import Capability, Engine, Limits
 from bothends.engines.registry import engine_name
 from bothends.engines.slots import EngineSlots
 from bothends.eval.budget import Budget
@@ -119,9 +119,10 @@ def run_experiment(
         trials = directory.trials()
         watcher.begin(directory.manifest, trials, len(trials))
         return directory
-    _check_budget(experiment, models, checker, machine)
+    _check_budget(experiment, models, checker)
     with Grounds(experiment, suite, questions, watcher.phase) as grounds:
         engine = grounds.at(questions[0].database).engines[0]
+        _check_scans(experiment, engine, machine)
         manifest = _manifest(
             experiment, out.resolve().name, suite, asked, models, engine, grounds, prices, machine
         )
@@ -238,23 +239,27 @@ def _terms(
     )
 
 
-def _check_budget(
-    experiment: Experiment, models: Sequence[Model], checker: Model | None, machine: EnginePrice
-) -> None:
-    """Refuse a bound of dollars where these will not be known."""
+def _check_budget(experiment: Experiment, models: Sequence[Model], checker: Model | None) -> None:
+    """Refuse a bound of dollars where those of the models will not be known."""
     if experiment.budget_usd is None:
         return
-    if isinstance(machine, ScanPrice):
-        raise UsageError(
-            "--budget-usd cannot be kept: the engine does not tell what it scanned, which "
-            f"--machine {experiment.machine} charges; give --budget-tokens, or another machine"
-        )
     for model in (*models, *([checker] if checker else ())):
         if isinstance(model.pricing, NoPricing):
             raise UsageError(
                 f"--budget-usd cannot be kept: {model.label} has no price "
                 f"({model.pricing.reason}); give --prices, or --budget-tokens"
             )
+
+
+def _check_scans(experiment: Experiment, engine: Engine, machine: EnginePrice) -> None:
+    """Refuse a bound of dollars where those of the engine will not be known."""
+    lack = engine.lacks.get(Capability.facts)
+    if experiment.budget_usd is not None and isinstance(machine, ScanPrice) and lack is not None:
+        raise UsageError(
+            f"--budget-usd cannot be kept: {engine.title} does not tell what it scanned, which "
+            f"--machine {experiment.machine} charges ({lack}); give --budget-tokens, or another "
+            "machine"
+        )
 
 
 def _plan(

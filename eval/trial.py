@@ -106,6 +106,7 @@ class GoldBook:
     def _execute(self, question: Question, engine: Engine) -> Outcome:
         sql = question.gold_sql(engine.name)
         outcome = engine.execute(sql, gold_limits(engine, self._terms.limits))
+        facts = outcome.facts() if question.id not in self._sound else None
         unfit = unfit_gold(engine, outcome, self._terms.limits)
         if unfit is not None:
             outcome = Outcome(status="failed", seconds=outcome.seconds, error=unfit)
@@ -133,6 +134,7 @@ class GoldBook:
                     deterministic=sound.deterministic,
                     determinism=sound.reason,
                     seconds=outcome.seconds,
+                    facts=facts,
                 )
             )
         return outcome

@@ -108,18 +108,24 @@ def get_schema_tool(
         described = tables[: most_tables(characters)]
         parts: list[_Table | str] = []
         errors: list[str] = []
+        sampled: list[Outcome] = []
         started = engine.clock_s()
         for table in described:
             try:
                 ddl = engine.ddl(table)
                 sample = engine.sample(table, wanted) if wanted else None
                 if sample is not None:
+                    sampled.append(sample)
                     sample = redacted_rows(sample, wanted, redaction)
                 parts.append(_Table(ddl, engine.dialect, sample, wanted))
             except EngineError as error:
                 errors.append(str(error))
                 parts.append(f"error: {error}")
-        report = ToolReport(engine_s=engine.clock_s() - started, error="; ".join(errors) or None)
+        report = ToolReport(
+            engine_s=engine.clock_s() - started,
+            error="; ".join(errors) or None,
+            sampled=tuple(sampled),
+        )
         left_out = len(tables) - len(described)
         room = characters - 2 * len(parts) - (_NOTE_CHARACTERS if left_out else 0)
         texts = _sharing(parts, columns, room)

@@ -18,6 +18,7 @@ class ToolReport:
         error: What went wrong, or None; the model sees it as the observation.
         sql: The query, for `check_query` and `run_query`.
         outcome: What became of the query, for `run_query`.
+        sampled: What became of the samples that it had taken, for `get_schema`.
         tokens: Tokens that it had embedded, counted here; None where it embeds nothing.
         priced_as: The `provider:model` that these are priced as; None where they cost nothing.
     """
@@ -26,5 +27,6 @@ class ToolReport:
     error: str | None = None
     sql: str | None = None
     outcome: Outcome | None = None
+    sampled: tuple[Outcome, ...] = ()
     tokens: int | None = None
     priced_as: str | None = None

@@ -138,6 +138,7 @@ class Clerk:
             deterministic=gold.soundness.deterministic,
             determinism=gold.soundness.reason,
             seconds=gold.seconds,
+            facts=gold.facts,
         )
 
     def trial(self, question: Question, entrant: Entrant, result: Result) -> Trial:
@@ -279,6 +280,7 @@ def _steps(model: str, prediction: Prediction, judged: Judged) -> tuple[Step, ..
     )
     if not prediction.sql:
         return (asked,)
+    scanned_bytes = judged.facts.read_bytes if judged.facts is not None else None
     ran = Step(
         index=1,
         kind="tool",
@@ -287,6 +289,9 @@ def _steps(model: str, prediction: Prediction, judged: Judged) -> tuple[Step, ..
         start_s=asked_s,
         seconds=judged.seconds,
         engine_s=judged.seconds,
+        facts=judged.facts,
+        scanned_bytes=scanned_bytes,
+        scans_bytes=() if judged.status == "rejected" else (scanned_bytes,),
         arguments={"query": prediction.sql},
         error=judged.error,
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from bothends.engines import Limits
+from bothends.engines.facts import EngineFacts
 from bothends.eval.experiment import Regimen
 from bothends.eval.record import Timing, Verdict
 from bothends.eval.soundness import Soundness
@@ -71,6 +72,7 @@ class GoldResult:
         digest: The digest of its rows.
         seconds: Its first execution.
         soundness: Whether its result is the only right one.
+        facts: What that execution took of the engine, where it tells.
     """
 
     status: _Ended
@@ -80,6 +82,7 @@ class GoldResult:
     digest: str | None
     seconds: float
     soundness: Soundness
+    facts: EngineFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,7 @@ class Judged:
         exact_match: Whether it is the same query as gold.
         soft_f1: BIRD's Soft-F1, where it executed.
         timing: Timings, where it was right by some verdict and timings are asked for.
+        facts: What its first execution took of the engine, where it tells.
     """
 
     status: _Ended | Literal["unjudged"]
@@ -109,6 +113,7 @@ class Judged:
     exact_match: bool | None = None
     soft_f1: float | None = None
     timing: Timing | None = None
+    facts: EngineFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)

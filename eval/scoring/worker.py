@@ -43,6 +43,7 @@ class Worker:
         engine.prepare()
         limits = self._bench.gold_limits
         gold = engine.execute(task.gold_sql, gold_limits(engine, limits))
+        facts = gold.facts()
         unfit = unfit_gold(engine, gold, limits)
         if unfit is not None:
             gold = Outcome(status="failed", seconds=gold.seconds, error=unfit)
@@ -58,6 +59,7 @@ class Worker:
             or (result_digest(gold) if (gold.row_count or 0) <= _DIGESTED_ROWS else None),
             gold.seconds,
             sound,
+            facts,
         )
         if gold.status != "ok":
             return Result(result)
@@ -94,8 +96,9 @@ class Worker:
         else:
             engine.prepare()
             outcome = engine.execute(sql, bench.limits)
+        facts = outcome.facts()
         if outcome.status != "ok":
-            return Judged(outcome.status, outcome.error, seconds=outcome.seconds)
+            return Judged(outcome.status, outcome.error, seconds=outcome.seconds, facts=facts)
         try:
             verdict = verdict_on(
                 engine,
@@ -106,7 +109,8 @@ class Worker:
                 limits=bench.limits,
             )
         except UnjudgedError as error:
-            return Judged("unjudged", f"cannot be judged: {error}", seconds=outcome.seconds)
+            why = f"cannot be judged: {error}"
+            return Judged("unjudged", why, seconds=outcome.seconds, facts=facts)
         if outcome.truncated and verdict.bird_set is None and gold.whole:
             verdict = verdict.model_copy(
                 update={"bird_set": self._same_set(engine, gold, sql)},
@@ -131,6 +135,7 @@ class Worker:
             exact_match=same,
             soft_f1=soft_f1(gold.rows, outcome.rows) if gold.whole and outcome.whole else None,
             timing=timing,
+            facts=facts,
         )
 
     def _same_set(self, engine: Engine, gold: Outcome, sql: str) -> bool | None:

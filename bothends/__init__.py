@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from bothends.eval.ask import Answer
     from bothends.eval.experiment import Experiment
     from bothends.eval.record import Trial, Verdict
+    from bothends.eval.versus import Comparisons, compare
     from bothends.infra.errors import BothendsError
 
 __all__ = [
     "Answer",
     "BothendsError",
+    "Comparisons",
     "Experiment",
     "Recipe",
     "RetryPolicy",
@@ -29,6 +31,7 @@ __all__ = [
     "Trial",
     "Verdict",
     "ask",
+    "compare",
     "load_run",
     "run",
     "score",
@@ -37,6 +40,7 @@ __all__ = [
 _HOMES = {
     "Answer": "bothends.eval.ask",
     "BothendsError": "bothends.infra.errors",
+    "Comparisons": "bothends.eval.versus",
     "Experiment": "bothends.eval.experiment",
     "Recipe": "bothends.agent.recipe",
     "RetryPolicy": "bothends.agent.retry",
@@ -45,6 +49,7 @@ _HOMES = {
     "Trial": "bothends.eval.record",
     "Verdict": "bothends.eval.record",
     "ask": "bothends.api",
+    "compare": "bothends.eval.versus",
     "load_run": "bothends.api",
     "run": "bothends.api",
     "score": "bothends.api",

@@ -11,6 +11,7 @@ import typer
 
 from bothends.ask_command import ask
 from bothends.cluster import cluster_app
+from bothends.compare_command import compare
 from bothends.data import data_app
 from bothends.options import (
     Attempts,
@@ -286,6 +287,7 @@ def demo(
 
 
 app.command()(ask)
+app.command()(compare)
 app.command()(score)
 app.command()(transcript)
 

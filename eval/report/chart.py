@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -29,7 +29,7 @@ class Point:
         scale: The scale of its data in words, where the chart shows several.
         front: Whether it is on the Pareto front: nothing is both faster and cheaper.
         seconds_ci: The ends of the interval of its seconds, where one is known.
-        usd_ci: The ends of the interval of its cost, where one is known.
+        usd_ci: The ends of the interval of its cost, where one is known; it may have no bound.
     """
 
     name: str
@@ -56,6 +56,7 @@ class _Axis:
     def at(self, value: float) -> float:
         """Return where a value lies."""
         low, high = self.low, self.high
+        value = min(max(value, low), high)
         if self.log:
             value, low, high = math.log10(value), math.log10(low), math.log10(high)
         return self.start + (value - low) / (high - low) * (self.end - self.start)
@@ -69,8 +70,8 @@ def scatter(points: Sequence[Point], width: int, height: int) -> str:
         width: Its width in pixels.
         height: Its height in pixels.
     """
-    seconds = [value for each in points for value in (each.seconds, *(each.seconds_ci or ()))]
-    usd = [value for each in points for value in (each.usd, *(each.usd_ci or ()))]
+    seconds = _values((each.seconds, each.seconds_ci) for each in points)
+    usd = _values((each.usd, each.usd_ci) for each in points)
     x = _axis(seconds, LEFT, width - RIGHT, 5)
     y = _axis(usd, height - BOTTOM, TOP, 4)
     bottom, right = height - BOTTOM, width - RIGHT
@@ -106,12 +107,24 @@ def scatter(points: Sequence[Point], width: int, height: int) -> str:
     return "".join(parts) + "</svg>"
 
 
+def _values(figures: Iterable[tuple[float, tuple[float, float] | None]]) -> list[float]:
+    """Return what an axis must show: figures, and the ends of intervals that have one."""
+    return [
+        value
+        for figure, interval in figures
+        for value in (figure, *(interval or ()))
+        if not math.isinf(value)
+    ]
+
+
 def _said(point: Point) -> str:
     """Return what a point says, for a reader who cannot see it."""
 
     def ends(interval: tuple[float, float] | None, unit: str = "") -> str:
         if interval is None:
             return ""
+        if math.isinf(interval[1]):
+            return f" (at least {unit}{number(interval[0])})"
         return f" ({unit}{number(interval[0])} to {unit}{number(interval[1])})"
 
     front = "; nothing is both faster and cheaper" if point.front else ""

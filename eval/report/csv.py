@@ -12,7 +12,7 @@ from bothends.agent.record import STAGES, Usage
 from bothends.eval.record import Cost, Trial, TrialKey
 from bothends.eval.report.source import ReportInput
 from bothends.eval.report.table import Table
-from bothends.eval.report.tables import tables
+from bothends.eval.report.tables import all_tables
 from bothends.infra.errors import RecordError
 
 __all__ = ["flat", "write_csv"]
@@ -51,7 +51,7 @@ def write_csv(source: ReportInput, directory: Path) -> tuple[Path, ...]:
     Raises:
         RecordError: If a file cannot be written.
     """
-    sheets = [(table.name, *_sheet(table)) for table in tables(source)]
+    sheets = [(table.name, *_sheet(table)) for table in all_tables(source)]
     flattened = [flat(trial) for trial in source.trials]
     if flattened:
         values = [list(row.values()) for row in flattened]

@@ -153,6 +153,7 @@ def _gold(run: ReportInput, question: QuestionTerms, gold: Gold | None) -> dict[
             "row_count": gold.row_count,
             "status": gold.status,
             "error": gold.error,
+            "facts": gold.facts and gold.facts.model_dump(exclude_none=True),
             "determinism": gold.determinism if gold.deterministic is False else "",
         }
     return told
@@ -218,6 +219,7 @@ def _steps(trial: Trial) -> list[Any]:
             "output": step.usage and step.usage.output_tokens,
             "calls": [call.name for call in step.tool_calls],
             "error": step.error,
+            "facts": step.facts and step.facts.model_dump(exclude_none=True),
         }
         for step in trial.steps
     ]

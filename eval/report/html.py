@@ -13,13 +13,14 @@ from markupsafe import Markup
 
 from bothends.eval.report.answer import headline
 from bothends.eval.report.caveats import caveats
+from bothends.eval.report.certainty import verdict_on_difference
 from bothends.eval.report.chart import scatter
 from bothends.eval.report.embed import embedded
 from bothends.eval.report.format import DASH
 from bothends.eval.report.points import points, signed
 from bothends.eval.report.source import ReportInput, groups
 from bothends.eval.report.table import MARKS, Table
-from bothends.eval.report.tables import tables
+from bothends.eval.report.tables import all_tables
 from bothends.eval.report.terms import scale_words, terms
 from bothends.infra.errors import RecordError
 
@@ -75,13 +76,14 @@ def _render(source: ReportInput, page_bytes: int) -> str:
     script = '"use strict";\n(() => {\n' + "".join(map(_file, SCRIPTS)) + "start();\n})();\n"
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     found, placed = groups(source), points(source)
-    shown = tables(source)
+    shown = all_tables(source)
     first, *others = headline(source)
+    told = verdict_on_difference(source)
     page = environment.from_string(_file("report.html")).render(
         source=source,
         scale=scale_words(source),
         first=first,
-        others=others,
+        others=[*others, *([told] if told else [])],
         caveats=caveats(source),
         terms=terms(source),
         tables=shown,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from bothends.eval.report.certainty import figure_intervals
 from bothends.eval.report.chart import Point
 from bothends.eval.report.source import Group, ReportInput, contenders, groups
 from bothends.eval.report.table import MARKS, Basis
+from bothends.eval.stats import Interval
 
 __all__ = ["points", "signed"]
 
@@ -19,6 +21,7 @@ def points(source: ReportInput) -> list[Point]:
     several = len(source.scale_factors) > 1
     colors = {label: number for number, label in enumerate(dict.fromkeys(g.label for g in found))}
     best = set(front(contenders(found)))
+    sure = figure_intervals(source)
     return [
         Point(
             name=signed(group, group.label if several else group.name),
@@ -27,6 +30,8 @@ def points(source: ReportInput) -> list[Point]:
             color=1 + colors[group.label] % COLORS,
             scale=f"SF {group.scale_factor:g}" if several and group.scale_factor else "",
             front=group.name in best,
+            seconds_ci=_ends(sure[group.name]["e2e_s"]),
+            usd_ci=_ends(sure[group.name]["cvq"]),
         )
         for group in found
         if group.summary.e2e_s.mean is not None and group.summary.cvq.mean is not None
@@ -55,6 +60,11 @@ def front(found: Iterable[Group]) -> list[str]:
             for other, its_s, its_usd in known
         )
     ]
+
+
+def _ends(interval: Interval) -> tuple[float, float] | None:
+    """Return the ends of an interval; the upper one may be infinite."""
+    return None if interval.low is None or interval.high is None else (interval.low, interval.high)
 
 
 def signed(group: Group, name: str | None = None) -> str:

@@ -8,11 +8,12 @@ from functools import lru_cache
 from bothends.agent.record import STAGES
 from bothends.eval.metrics import Estimate
 from bothends.eval.report.breakdown import by_database, by_difficulty, official
+from bothends.eval.report.certainty import certainty_tables
 from bothends.eval.report.outcomes import models, outcomes
 from bothends.eval.report.source import Group, ReportInput, contenders, groups, split
 from bothends.eval.report.table import MODEL, Basis, Cell, Column, Table, marked, name_cell
 
-__all__ = ["by_model", "by_question", "cost", "efficiency", "tables"]
+__all__ = ["all_tables", "by_model", "by_question", "cost", "efficiency", "tables"]
 
 _EX = Column(
     "ex", "EX", help="Share of scored trials whose result contains gold: mean(valid).", kind="rate"
@@ -58,6 +59,12 @@ def tables(source: ReportInput) -> tuple[Table, ...]:
         models,
     )
     return tuple(table for build in builders if (table := build(source)) is not None)
+
+
+@lru_cache(maxsize=1)
+def all_tables(source: ReportInput) -> tuple[Table, ...]:
+    """Return every table, those too that a terminal does not show: how sure the figures are."""
+    return (*tables(source), *certainty_tables(source))
 
 
 def by_model(source: ReportInput) -> Table:

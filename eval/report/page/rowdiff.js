@@ -17,7 +17,7 @@ const sameCell = (a, b) => {
 const matchColumns = (gold, other) => {
   const taken = new Set();
   const rows = Math.min(gold.rows.length, other.rows.length);
-  return gold.columns.map((name, i) => {
+  const matches = gold.columns.map((name, i) => {
     let best = -1;
     let most = 0;
     other.columns.forEach((its, j) => {
@@ -33,24 +33,31 @@ const matchColumns = (gold, other) => {
     taken.add(best);
     return best;
   });
+  // As many are left on both sides: the same columns under other names, with other values.
+  const left = [...other.columns.keys()].filter((j) => !taken.has(j));
+  if (left.length === matches.filter((j) => j < 0).length) {
+    return matches.map((j) => (j < 0 ? left.shift() : j));
+  }
+  return matches;
 };
 
-/** Pair rows: those that are equal in the matched columns first, what is left in its order. */
+/** For each row of gold its partner: a row that equals it, or the free one that is most like it. */
 const pairRows = (gold, other, columns) => {
   const known = columns.map((j, i) => [i, j]).filter(([, j]) => j >= 0);
-  const same = (g, o) => known.every(([i, j]) => sameCell(gold.rows[g][i], other.rows[o][j]));
+  const alike = (g, o) => known.filter(([i, j]) => sameCell(gold.rows[g][i], other.rows[o][j])).length;
   const free = new Set(other.rows.keys());
   const pair = new Array(gold.rows.length).fill(-1);
   const take = (g, o) => { pair[g] = o; free.delete(o); };
-  if (known.length) {
-    gold.rows.forEach((_, g) => { if (free.has(g) && same(g, g)) take(g, g); });
-    gold.rows.forEach((_, g) => {
-      if (pair[g] >= 0) return;
-      const found = [...free].find((o) => same(g, o));
-      if (found !== undefined) take(g, found);
-    });
-  }
-  gold.rows.forEach((_, g) => { if (pair[g] < 0 && free.size) take(g, Math.min(...free)); });
+  const whole = (g, o) => known.length && alike(g, o) === known.length;
+  gold.rows.forEach((_, g) => { if (free.has(g) && whole(g, g)) take(g, g); });
+  gold.rows.forEach((_, g) => {
+    const equal = pair[g] < 0 ? [...free].find((o) => whole(g, o)) : undefined;
+    if (equal !== undefined) take(g, equal);
+  });
+  gold.rows.forEach((_, g) => {
+    if (pair[g] >= 0 || !free.size) return;
+    take(g, [...free].reduce((best, o) => (alike(g, o) > alike(g, best) ? o : best)));
+  });
   return pair;
 };
 

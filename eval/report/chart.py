@@ -14,7 +14,7 @@ __all__ = ["Point", "scatter"]
 LOG_FROM = 12.0
 """The ratio of the largest to the smallest value above which an axis is logarithmic."""
 LEFT, RIGHT, TOP, BOTTOM = 62, 18, 34, 46
-LINE, GAP = 17, 14
+LINE, GAP, LETTER = 17, 14, 7.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,8 @@ def scatter(points: Sequence[Point], width: int, height: int) -> str:
     )
     places = [(x.at(point.seconds), y.at(point.usd)) for point in points]
     parts += _joined(points, places)
-    names = _names(points)
+    longest = int(0.62 * (right - LEFT) / LETTER)
+    names = [_cut(name, longest) for name in _names(points)]
     labels = _labels(places, names, right, bottom)
     for point, name, (px, py), (lx, ly, anchor) in zip(points, names, places, labels, strict=True):
         ring = f'<circle class="ring" cx="{_px(px)}" cy="{_px(py)}" r="10"/>' if point.front else ""
@@ -200,7 +201,7 @@ def _labels(
     taken: list[tuple[float, float, float]] = []
     labels = []
     for (px, py), name in zip(places, names, strict=True):
-        wide = 7.8 * len(name)
+        wide = LETTER * len(name)
         sides = ((px + GAP, "start"), (px - GAP - wide, "end"))
         spots = [
             (left, py + 5 + up * LINE, side) for up in (0, -1, 1, -2, 2) for left, side in sides
@@ -208,7 +209,7 @@ def _labels(
         inside = [
             (left, y, side)
             for left, y, side in spots
-            if left >= 0 and left + wide <= right and TOP <= y < bottom - 2
+            if left >= LEFT and left + wide <= right and TOP <= y < bottom - 2
         ]
         others = [(x - 7, x + 7, y + 5) for x, y in places if (x, y) != (px, py)]
         free = [
@@ -223,6 +224,11 @@ def _labels(
         taken.append((left, left + wide, y))
         labels.append((left if side == "start" else left + wide, y, side))
     return labels
+
+
+def _cut(name: str, longest: int) -> str:
+    """Return a label that fits; the title of its point has the whole name."""
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def _tick(value: float) -> str:

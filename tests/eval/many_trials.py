@@ -23,7 +23,7 @@ ENDS: tuple[tuple[Status, ErrorClass | None], ...] = (
 
 def many_trials() -> ReportInput:
     """Return a run of 4 models, 100 questions and 50 replicas."""
-    dice = random.Random(7)
+    dice = random.Random(7)  # noqa: S311
     models = [make_model(f"openai:model-{number}") for number in range(MODELS)]
     questions = [
         QuestionTerms(

@@ -24,9 +24,14 @@ from .reports import demo_input, make_input, make_model
 from .trials import make_trial, make_verdict
 
 FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 ROWS = ".trials .grid-body .grid-row"
 HOSTILE = "</script></pre><img src=x onerror=\"document.title='gone'\"><b>{{7*7}}</b>"
 

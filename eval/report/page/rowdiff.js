@@ -62,39 +62,52 @@ const pairRows = (gold, other, columns) => {
 };
 
 const resultTable = ({ columns, rows }, cssOfColumn, cssOfCell) => {
-  const head = make("tr", "", ...columns.map((name, i) => make("th", cssOfColumn(i), name)));
+  const said = { differs: "differs", extra: "a column that gold lacks", missing: "nothing in the other result is like it" };
+  const numeric = columns.map((_, i) => rows.length > 0 && rows.every((row) => row[i] === null || NUMBER.test(row[i])));
+  const css = (i, more, cell) => [more, cell === null ? "null" : "", numeric[i] ? "right" : ""].join(" ").trim();
+  const head = make("tr", "", ...columns.map((name, i) => make("th", css(i, cssOfColumn(i)), name)));
   const body = rows.map((row, r) => make("tr", "", ...row.map((cell, i) => {
-    const css = cssOfCell(r, i);
-    const shown = make("td", [css, cell === null ? "null" : "", NUMBER.test(cell ?? "") ? "right" : ""].join(" ").trim());
+    const mark = cssOfCell(r, i);
+    const shown = make("td", css(i, mark, cell));
     shown.append(cell ?? "NULL");
-    if (css) shown.title = css === "differs" ? "differs" : css === "extra" ? "not in gold" : "not in the other result";
+    if (mark) shown.title = said[mark];
     return shown;
   })));
   return make("div", "wraps", make("table", "result", make("thead", "", head), make("tbody", "", ...body)));
 };
 
-/** Tables of both results with the cells that differ marked, and how many those are. */
+/** Tables of both results with the cells that differ marked, and in words how many those are. */
 const rowDiff = (gold, other) => {
   const columns = matchColumns(gold, other);
   const pair = pairRows(gold, other, columns);
-  const back = new Map(columns.map((j, i) => [j, i]));
-  const partner = new Map(pair.map((o, g) => [o, g]));
+  const columnOf = new Map(columns.map((j, i) => [j, i]));
+  const rowOf = new Map(pair.map((o, g) => [o, g]));
   let differing = 0;
   const goldCell = (g, i) => {
     if (columns[i] < 0 || pair[g] < 0) return "missing";
     return sameCell(gold.rows[g][i], other.rows[pair[g]][columns[i]]) ? "" : "differs";
   };
   const otherCell = (o, j) => {
-    if (!back.has(j)) return "extra";
-    const g = partner.get(o);
-    if (g === undefined) return "missing";
-    const differs = !sameCell(gold.rows[g][back.get(j)], other.rows[o][j]);
+    if (!columnOf.has(j)) return "extra";
+    if (!rowOf.has(o)) return "missing";
+    const differs = !sameCell(gold.rows[rowOf.get(o)][columnOf.get(j)], other.rows[o][j]);
     if (differs) differing += 1;
     return differs ? "differs" : "";
   };
+  const generated = resultTable(other, (j) => (columnOf.has(j) ? "" : "extra"), otherCell);
+  const alone = (some) => some.filter((each) => each < 0).length;
+  const counts = [
+    [differing, "cell"],
+    [other.columns.length - columns.length + alone(columns), "column that gold lacks"],
+    [alone(columns), "column of gold missing"],
+    [other.rows.length - pair.length + alone(pair), "row more"],
+    [alone(pair), "row of gold missing"],
+  ].filter(([some]) => some > 0).map(([some, what]) => `${count(some)} ${some === 1 ? what : what.replace(/^\w+/, "$&s")}`);
   return {
-    generated: resultTable(other, (j) => (back.has(j) ? "" : "extra"), otherCell),
+    generated,
     gold: resultTable(gold, (i) => (columns[i] < 0 ? "missing" : ""), goldCell),
-    differing,
+    said: counts.length
+      ? `Marked in the rows shown: ${counts.join(", ")}. The verdict compared all rows.`
+      : "The rows shown agree. The verdict compared all rows.",
   };
 };

@@ -85,9 +85,7 @@ const rowsPart = (rows, gold, rowCount) => {
     pair(
       [head("Generated", ours, rowCount), ours ? diff?.generated ?? plain(ours) : none(rowCount === 0 ? "no rows" : "no rows kept")],
       [head("Gold", its, gold.row_count), its ? diff?.gold ?? plain(its) : none(gold.row_count === 0 ? "no rows" : "no rows kept")]),
-    diff ? make("p", "note", diff.differing
-      ? `${plural(diff.differing, "cell")} of the rows shown differ${diff.differing === 1 ? "s" : ""}, marked. The verdict compared all rows.`
-      : "The rows shown agree in the columns that match. The verdict compared all rows.") : null);
+    diff ? make("p", "note", diff.said) : null);
 };
 
 /** Steps along the seconds of the trial, each a bar in its stage's colour. */

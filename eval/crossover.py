@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
@@ -23,18 +23,23 @@ class CostCurve:
         llm_usd: Mean dollars for the LLM of one attempt, the same at every scale.
         engine_usd: Mean dollars for the engine of one attempt, by the scale factors at which that
             was measured.
+        forecast_usd: The same by scale factors beyond, as forecast (`forecast_cvq`). With the one
+            p there is, it knows of no query that would only there pass its time limit.
     """
 
     p: float
     llm_usd: float
     engine_usd: Mapping[float, float]
+    forecast_usd: Mapping[float, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 <= self.p <= 1:
             raise ValueError(f"p is a share, from 0 to 1, and not {self.p}")
-        if any(scale_factor <= 0 for scale_factor in self.engine_usd):
+        if any(scale_factor <= 0 for scale_factor in self.points):
             raise ValueError("scale factors must be positive")
-        usd = self.engine_usd.values()
+        if self.forecast_usd and min(self.forecast_usd) <= max(self.engine_usd, default=0.0):
+            raise ValueError("a forecast must be beyond what was measured")
+        usd = self.points.values()
         if any(each < 0 for each in usd) or (0 in usd and any(usd)):
             raise ValueError("the engine's cost must be positive, and not 0 at some scales only")
 
@@ -43,11 +48,16 @@ class CostCurve:
         """The smallest and the largest scale factor that were measured."""
         return min(self.engine_usd), max(self.engine_usd)
 
+    @property
+    def points(self) -> dict[float, float]:
+        """The engine's dollars by scale factor, measured and forecast."""
+        return {**self.engine_usd, **self.forecast_usd}
+
     def engine(self, scale_factor: float) -> float:
         """Return the engine's dollars for one attempt.
 
-        They are linear in log-log between the measured points next to it; beyond these, along the
-        first or the last segment.
+        They are linear in log-log between the points next to it; beyond these, along the first or
+        the last segment.
         """
         (low, low_usd), (high, high_usd) = self._segment(scale_factor)
         if not low_usd:
@@ -60,7 +70,7 @@ class CostCurve:
         return (self.llm_usd + self.engine(scale_factor)) / self.p if self.p else None
 
     def _segment(self, scale_factor: float) -> tuple[tuple[float, float], tuple[float, float]]:
-        points = sorted(self.engine_usd.items())
+        points = sorted(self.points.items())
         end = next((i for i, (sf, _) in enumerate(points) if sf >= scale_factor), len(points))
         end = min(max(end, 1), len(points) - 1)
         return points[end - 1], points[end]
@@ -91,7 +101,8 @@ def crossovers(
         CVQ_m(s) = (L_m + E_m(s)) / p_m,
 
     with L_m the LLM's dollars and E_m(s) the engine's for one attempt, and p_m the share that is
-    valid. Between two measured scale factors s0 < s1, E_m is linear in log-log:
+    valid. Between two scale factors s0 < s1 that were measured or forecast, E_m is linear in
+    log-log:
 
         E_m(s) = E_m(s0) (s / s0)^a,  a = ln(E_m(s1) / E_m(s0)) / ln(s1 / s0).
 
@@ -103,14 +114,16 @@ def crossovers(
         first: One model.
         second: The other.
         within: The scale factors to look between, the segments at the ends drawn out where they
-            reach beyond what was measured; without it, those measured of both.
+            reach beyond all points; without it, those measured of both.
 
     Returns:
         The crossings, the smallest first; none where one is the cheaper everywhere. None where
-        that cannot be told: a model has no valid answer or fewer than two measured points, or no
-        scale factors were measured of both.
+        that cannot be told: a model has no valid answer, no measured point or fewer than two
+        points, or no scale factors were measured of both.
     """
-    if not (first.p and second.p) or min(len(first.engine_usd), len(second.engine_usd)) < 2:
+    if not (first.p and second.p and first.engine_usd and second.engine_usd):
+        return None
+    if min(len(first.points), len(second.points)) < 2:
         return None
     shared = max(first.measured[0], second.measured[0]), min(first.measured[1], second.measured[1])
     low, high = shared if within is None else within
@@ -141,7 +154,7 @@ def crossovers(
 
 def _parts(first: CostCurve, second: CostCurve, low: float, high: float) -> list[float]:
     """Return the ends of the parts in which the difference of the two only rises or only falls."""
-    points = {*first.engine_usd, *second.engine_usd}
+    points = {*first.points, *second.points}
     ends = [low, *sorted(point for point in points if low < point < high), high]
     turns = [
         turn

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from html import escape
 
 from bothends.eval.report.format import number
+from bothends.eval.report.svg import LINE, Axis, axis, cut, px, text, tick
 
 __all__ = ["Point", "scatter"]
 
-LOG_FROM = 12.0
-"""The ratio of the largest to the smallest value above which an axis is logarithmic."""
 LEFT, RIGHT, TOP, BOTTOM = 62, 18, 34, 46
-LINE, GAP, LETTER = 17, 14, 7.8
+GAP, LETTER = 14, 7.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +41,6 @@ class Point:
     usd_ci: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """A scale from values to pixels, linear from 0 or logarithmic, with its ticks."""
-
-    low: float
-    high: float
-    log: bool
-    start: float
-    end: float
-    ticks: tuple[float, ...]
-
-    def at(self, value: float) -> float:
-        """Return where a value lies."""
-        low, high = self.low, self.high
-        value = min(max(value, low), high)
-        if self.log:
-            value, low, high = math.log10(value), math.log10(low), math.log10(high)
-        return self.start + (value - low) / (high - low) * (self.end - self.start)
-
-
 def scatter(points: Sequence[Point], width: int, height: int) -> str:
     """Return the chart as SVG markup.
 
@@ -72,37 +51,37 @@ def scatter(points: Sequence[Point], width: int, height: int) -> str:
     """
     seconds = _values((each.seconds, each.seconds_ci) for each in points)
     usd = _values((each.usd, each.usd_ci) for each in points)
-    x = _axis(seconds, LEFT, width - RIGHT, 5)
-    y = _axis(usd, height - BOTTOM, TOP, 4)
+    x = axis(seconds, LEFT, width - RIGHT, 5)
+    y = axis(usd, height - BOTTOM, TOP, 4)
     bottom, right = height - BOTTOM, width - RIGHT
     parts = [
         f'<svg viewBox="0 0 {width} {height}" role="img" class="chart" '
         f'aria-label="Cost per valid query against end-to-end seconds">'
     ]
-    for tick in y.ticks:
-        at = _px(y.at(tick))
+    for each in y.ticks:
+        at = px(y.at(each))
         parts.append(f'<line class="grid" x1="{LEFT}" y1="{at}" x2="{right}" y2="{at}"/>')
-        parts.append(_text("tick", LEFT - 8, y.at(tick) + 4, f"${_tick(tick)}", "end"))
-    for tick in x.ticks:
-        at = _px(x.at(tick))
+        parts.append(text("tick", LEFT - 8, y.at(each) + 4, f"${tick(each)}", "end"))
+    for each in x.ticks:
+        at = px(x.at(each))
         parts.append(f'<line class="grid" x1="{at}" y1="{TOP}" x2="{at}" y2="{bottom}"/>')
-        parts.append(_text("tick", x.at(tick), bottom + 18, _tick(tick), "middle"))
+        parts.append(text("tick", x.at(each), bottom + 18, tick(each), "middle"))
     parts.append(
         f'<path class="axis" d="M{LEFT} {TOP}V{bottom}H{right}"/>'
-        + _text("title", 2, 14, f"$ per valid query{' (log)' if y.log else ''}", "start")
-        + _text("title", right, height - 8, f"End to end, s{' (log)' if x.log else ''}", "end")
+        + text("title", 2, 14, f"$ per valid query{' (log)' if y.log else ''}", "start")
+        + text("title", right, height - 8, f"End to end, s{' (log)' if x.log else ''}", "end")
     )
     places = [(x.at(point.seconds), y.at(point.usd)) for point in points]
     parts += _joined(points, places)
     longest = int(0.62 * (right - LEFT) / LETTER)
-    names = [_cut(name, longest) for name in _names(points)]
+    names = [cut(name, longest) for name in _names(points)]
     labels = _labels(places, names, right, bottom)
-    for point, name, (px, py), (lx, ly, anchor) in zip(points, names, places, labels, strict=True):
-        ring = f'<circle class="ring" cx="{_px(px)}" cy="{_px(py)}" r="10"/>' if point.front else ""
+    for point, name, (cx, cy), (lx, ly, anchor) in zip(points, names, places, labels, strict=True):
+        ring = f'<circle class="ring" cx="{px(cx)}" cy="{px(cy)}" r="10"/>' if point.front else ""
         parts.append(
             f'<g class="c{point.color}">{_whiskers(point, x, y)}{ring}'
-            f'<circle class="point" cx="{_px(px)}" cy="{_px(py)}" r="6"/>'
-            f"{_text('label', lx, ly, name, anchor)}"
+            f'<circle class="point" cx="{px(cx)}" cy="{px(cy)}" r="6"/>'
+            f"{text('label', lx, ly, name, anchor)}"
             f"<title>{escape(_said(point))}</title></g>"
         )
     return "".join(parts) + "</svg>"
@@ -154,44 +133,28 @@ def _joined(points: Sequence[Point], places: Sequence[tuple[float, float]]) -> l
         of_model.setdefault((point.name, point.color), []).append(place)
     return [
         f'<polyline class="scale c{color}" '
-        f'points="{" ".join(f"{_px(px)},{_px(py)}" for px, py in line)}"/>'
+        f'points="{" ".join(f"{px(cx)},{px(cy)}" for cx, cy in line)}"/>'
         for (_, color), line in of_model.items()
         if len(line) > 1
     ]
 
 
-def _whiskers(point: Point, x: _Axis, y: _Axis) -> str:
+def _whiskers(point: Point, x: Axis, y: Axis) -> str:
     """Return the intervals of a point as lines through it."""
-    px, py = _px(x.at(point.seconds)), _px(y.at(point.usd))
+    cx, cy = px(x.at(point.seconds)), px(y.at(point.usd))
     lines = ""
     if point.seconds_ci is not None:
-        low, high = (_px(x.at(end)) for end in point.seconds_ci)
-        lines += f'<line class="whisker" x1="{low}" y1="{py}" x2="{high}" y2="{py}"/>'
+        low, high = (px(_within(x, end)) for end in point.seconds_ci)
+        lines += f'<line class="whisker" x1="{low}" y1="{cy}" x2="{high}" y2="{cy}"/>'
     if point.usd_ci is not None:
-        low, high = (_px(y.at(end)) for end in point.usd_ci)
-        lines += f'<line class="whisker" x1="{px}" y1="{low}" x2="{px}" y2="{high}"/>'
+        low, high = (px(_within(y, end)) for end in point.usd_ci)
+        lines += f'<line class="whisker" x1="{cx}" y1="{low}" x2="{cx}" y2="{high}"/>'
     return lines
 
 
-def _axis(values: Sequence[float], start: float, end: float, count: int) -> _Axis:
-    low, high = min(values), max(values)
-    if low > 0 and high / low > LOG_FROM:
-        first, last = math.floor(math.log10(low / 1.3)), math.ceil(math.log10(high * 1.3))
-        steps = (1,) if last - first > 2 else (1, 2, 5)
-        ticks = [step * 10.0**power for power in range(first, last + 1) for step in steps]
-        lower, upper = low / 1.6, high * 1.6
-        inside = tuple(tick for tick in ticks if lower <= tick <= upper)
-        return _Axis(lower, upper, True, start, end, inside)
-    top = (high or 1.0) * 1.15
-    step = _nice(top / count)
-    ticks = [step * i for i in range(count * 2 + 1) if step * i <= top * 1.0001]
-    return _Axis(0.0, top, False, start, end, tuple(ticks))
-
-
-def _nice(value: float) -> float:
-    """Return the next 1, 2 or 5 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(value))
-    return next(step * power for step in (1, 2, 5, 10) if step * power >= value * 0.9999)
+def _within(scale: Axis, value: float) -> float:
+    """Return where a value lies, or the end of the axis that it is beyond."""
+    return scale.at(min(max(value, scale.low), scale.high))
 
 
 def _labels(
@@ -200,18 +163,18 @@ def _labels(
     """Place each label beside its point, where it covers no other label and no other point."""
     taken: list[tuple[float, float, float]] = []
     labels = []
-    for (px, py), name in zip(places, names, strict=True):
+    for (cx, cy), name in zip(places, names, strict=True):
         wide = LETTER * len(name)
-        sides = ((px + GAP, "start"), (px - GAP - wide, "end"))
+        sides = ((cx + GAP, "start"), (cx - GAP - wide, "end"))
         spots = [
-            (left, py + 5 + up * LINE, side) for up in (0, -1, 1, -2, 2) for left, side in sides
+            (left, cy + 5 + up * LINE, side) for up in (0, -1, 1, -2, 2) for left, side in sides
         ]
         inside = [
             (left, y, side)
             for left, y, side in spots
             if left >= LEFT and left + wide <= right and TOP <= y < bottom - 2
         ]
-        others = [(x - 7, x + 7, y + 5) for x, y in places if (x, y) != (px, py)]
+        others = [(x - 7, x + 7, y + 5) for x, y in places if (x, y) != (cx, cy)]
         free = [
             (left, y, side)
             for left, y, side in inside
@@ -224,23 +187,3 @@ def _labels(
         taken.append((left, left + wide, y))
         labels.append((left if side == "start" else left + wide, y, side))
     return labels
-
-
-def _cut(name: str, longest: int) -> str:
-    """Return a label that fits; the title of its point has the whole name."""
-    return name if len(name) <= longest else f"{name[: longest - 1]}…"
-
-
-def _tick(value: float) -> str:
-    return f"{value:.10f}".rstrip("0").rstrip(".") if value < 1000 else f"{value:,.0f}"
-
-
-def _text(css: str, x: float, y: float, text: str, anchor: str) -> str:
-    return (
-        f'<text class="{css}" x="{_px(x)}" y="{_px(y)}" text-anchor="{anchor}">'
-        f"{escape(text)}</text>"
-    )
-
-
-def _px(value: float) -> str:
-    return f"{value:.1f}"

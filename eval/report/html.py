@@ -31,7 +31,7 @@ PAGE_BYTES = 5_900_000
 LONG_TABLE_ROWS = 120
 """A longer table is drawn by the page's script, the rows that are in view."""
 CHARTS = ((640, 420), (360, 330))
-STYLES = ("base.css", "tables.css", "trials.css", "trial.css")
+STYLES = ("base.css", "chart.css", "tables.css", "trials.css", "trial.css")
 SCRIPTS = (
     "core.js",
     "data.js",

@@ -40,6 +40,34 @@ def test_beyond_the_measured_only_where_asked() -> None:
     assert (crossing.scale_factor, crossing.measured) == (pytest.approx(80), True)
 
 
+def test_beyond_the_measured_along_the_forecast() -> None:
+    # CVQ = 0.02 + 0.002 SF against 0.10 + 0.001 SF, as before, but it was the overhead that was
+    # measured up to 10: along the last segment nothing would ever cross.
+    flat = {1: 0.001, 10: 0.001}
+    cheap = CostCurve(0.5, 0.0, flat, {100: 0.1, 1000: 1.0})
+    dear = CostCurve(1.0, 0.1, flat, {100: 0.1, 1000: 1.0})
+    assert crossovers(CostCurve(1.0, 0.1, flat), CostCurve(0.5, 0.0, flat), within=(1, 1000)) == ()
+    (crossing,) = crossovers(dear, cheap, within=(1, 1000)) or ()
+    assert crossing == Crossover(crossing.scale_factor, cheaper_beyond="first", measured=False)
+    assert crossing.scale_factor == pytest.approx(100)  # 0.2 each
+    assert crossovers(dear, cheap) == ()
+    # A bend that is only forecast: 1 up to 10, 100 at 100 and 1 at 1000, against 10.
+    bent = CostCurve(1.0, 0.0, {1: 1, 10: 1}, {100: 100, 1000: 1})
+    there, back = crossovers(bent, CostCurve(1.0, 0.0, {1: 10, 10: 10}), within=(1, 1000)) or ()
+    assert (there.scale_factor, there.cheaper_beyond) == (pytest.approx(10**1.5), "second")
+    assert (back.scale_factor, back.cheaper_beyond) == (pytest.approx(10**2.5), "first")
+    # One measured point is enough for the place, with a forecast for the slope.
+    single = CostCurve(1.0, 0.1, {10: 0.001}, {100: 0.1})
+    assert single.cvq(100) == pytest.approx(0.2)
+    assert single.cvq(1000) == pytest.approx(10.1)  # a hundredfold in a decade, and again
+    assert crossovers(single, cheap, within=(1, 1000)) is not None
+    assert crossovers(CostCurve(1.0, 0.1, {}, {10: 0.001, 100: 0.1}), cheap) is None
+    with pytest.raises(ValueError, match="beyond what was measured"):
+        CostCurve(1.0, 0.1, flat, {10: 0.1})
+    with pytest.raises(ValueError, match="0 at some"):
+        CostCurve(1.0, 0.1, flat, {100: 0.0})
+
+
 def test_the_cost_of_a_valid_answer_between_points() -> None:
     # Tenfold data cost a hundredfold: quadratic, so 4 at 2; and half of the attempts are valid.
     curve = CostCurve(0.5, 1.0, {1: 1.0, 10: 100.0})

@@ -8,7 +8,7 @@ const VERDICTS = [
 ];
 const STAGE_HELP = "The LLM turns that choose a stage's tool, plus the tool's own time.";
 
-const part = (title, ...content) => make("section", "part", make("h3", "", title), ...content);
+const part = (title, ...content) => make("section", "panel", make("h3", "", title), ...content);
 const pair = (...sides) => make("div", "pair", ...sides.map(
   ([title, content]) => make("div", "", make("h4", "", title), content)));
 const leftOut = (what, command) => make("p", "left-out",

@@ -56,6 +56,7 @@ from bothends.options import (
     listed,
 )
 from bothends.prices_command import prices_app
+from bothends.report_command import report
 from bothends.resolve import resolved
 from bothends.score_command import score
 from bothends.transcript_command import transcript
@@ -289,15 +290,8 @@ def demo(
 app.command()(ask)
 app.command()(compare)
 app.command()(score)
+app.command()(report)
 app.command()(transcript)
-
-
-@app.command()
-def report(
-    directory: Annotated[Path, typer.Argument(help="The run directory.")],
-) -> None:
-    """Print a run's tables, and write its report.html and CSV files anew."""
-    _show(directory)
 
 
 def _run(

@@ -61,10 +61,9 @@ def write_reports(source: ReportInput, out: Path) -> Run:
         RecordError: If they cannot be written.
     """
     from bothends.eval.metrics import summarise
-    from bothends.eval.report import write_csv, write_html
+    from bothends.eval.report import write_files
 
-    write_html(source, out / "report.html")
-    write_csv(source, out / "tables")
+    write_files(source, out)
     return Run(
         directory=out,
         trials=tuple(source.trials),

@@ -61,18 +61,19 @@ def compared(source: ReportInput) -> tuple[Comparison, ...]:
 def verdict_on_difference(source: ReportInput) -> str | None:
     """Return what the sample shows of the two configurations that the answer is about.
 
-    These are the cheapest per valid query and the most accurate other one.
+    These are the cheapest per valid query and the most accurate other one, on the largest data.
     """
-    found = contenders(groups(source))
+    largest = max(source.scale_factors, default=None)
+    found = [
+        group
+        for group in contenders(groups(source))
+        if len(source.scale_factors) < 2 or group.scale_factor == largest
+    ]
     priced = [group for group in found if group.summary.cvq.mean is not None]
     if not priced:
         return None
     cheapest = min(priced, key=lambda group: group.summary.cvq.mean or 0.0)
-    rivals = [
-        group
-        for group in found
-        if group is not cheapest and group.scale_factor == cheapest.scale_factor
-    ]
+    rivals = [group for group in found if group is not cheapest]
     if not rivals:
         return None
     best = max(rivals, key=lambda group: group.summary.ex.mean or 0.0)

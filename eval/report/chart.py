@@ -73,13 +73,15 @@ def scatter(points: Sequence[Point], width: int, height: int) -> str:
     )
     places = [(x.at(point.seconds), y.at(point.usd)) for point in points]
     parts += _joined(points, places)
+    # Before all points and labels, so that no line goes through one.
+    parts += [_whiskers(point, x, y) for point in points]
     longest = int(0.62 * (right - LEFT) / LETTER)
     names = [cut(name, longest) for name in _names(points)]
     labels = _labels(places, names, right, bottom)
     for point, name, (cx, cy), (lx, ly, anchor) in zip(points, names, places, labels, strict=True):
         ring = f'<circle class="ring" cx="{px(cx)}" cy="{px(cy)}" r="10"/>' if point.front else ""
         parts.append(
-            f'<g class="c{point.color}">{_whiskers(point, x, y)}{ring}'
+            f'<g class="c{point.color}">{ring}'
             f'<circle class="point" cx="{px(cx)}" cy="{px(cy)}" r="6"/>'
             f"{text('label', lx, ly, name, anchor)}"
             f"<title>{escape(_said(point))}</title></g>"
@@ -149,7 +151,7 @@ def _whiskers(point: Point, x: Axis, y: Axis) -> str:
     if point.usd_ci is not None:
         low, high = (px(_within(y, end)) for end in point.usd_ci)
         lines += f'<line class="whisker" x1="{cx}" y1="{low}" x2="{cx}" y2="{high}"/>'
-    return lines
+    return f'<g class="c{point.color}">{lines}</g>' if lines else ""
 
 
 def _within(scale: Axis, value: float) -> float:

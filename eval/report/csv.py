@@ -15,7 +15,7 @@ from bothends.eval.report.table import Table
 from bothends.eval.report.tables import all_tables
 from bothends.infra.errors import RecordError
 
-__all__ = ["flat", "write_csv"]
+__all__ = ["Value", "flat", "sheets_of", "write_csv"]
 
 Value = str | float | bool | None
 
@@ -51,11 +51,7 @@ def write_csv(source: ReportInput, directory: Path) -> tuple[Path, ...]:
     Raises:
         RecordError: If a file cannot be written.
     """
-    sheets = [(table.name, *_sheet(table)) for table in all_tables(source)]
-    flattened = [flat(trial) for trial in source.trials]
-    if flattened:
-        values = [list(row.values()) for row in flattened]
-        sheets.append(("trials", list(flattened[0]), values))
+    sheets = sheets_of(source)
     written = []
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -65,6 +61,16 @@ def write_csv(source: ReportInput, directory: Path) -> tuple[Path, ...]:
     except OSError as error:
         raise RecordError(f"{directory} cannot be written: {error.strerror}") from None
     return tuple(written)
+
+
+def sheets_of(source: ReportInput) -> list[tuple[str, list[str], list[list[Value]]]]:
+    """Return each table and the trials as a name, a head, and rows of raw values."""
+    sheets = [(table.name, *_sheet(table)) for table in all_tables(source)]
+    flattened = [flat(trial) for trial in source.trials]
+    if flattened:
+        values = [list(row.values()) for row in flattened]
+        sheets.append(("trials", list(flattened[0]), values))
+    return sheets
 
 
 def _write(file: Path, head: Sequence[str], rows: Iterable[Sequence[Value]]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from bothends.eval.manifest import ModelTerms, QuestionTerms
@@ -119,6 +119,10 @@ class Group:
     trials: tuple[Trial, ...]
     summary: Summary
     valid: int
+
+    def by_label(self) -> Group:
+        """Return the same group under its label, for where the scale factor is said or plain."""
+        return replace(self, name=self.label)
 
     def of(self, trials: Iterable[Trial]) -> Group:
         """Return the same configuration with these trials of it only."""

@@ -59,6 +59,7 @@ const makeGrid = (host, title, columns, { open = null, sorted = null, css = "" }
       const cell = make("div", `cell ${column.align ?? "left"}`);
       cell.setAttribute("role", "gridcell");
       cell.append(column.cell(rows[place]) ?? DASH);
+      if (cell.textContent) cell.title = cell.textContent; // it may be cut
       row.append(cell);
     }
     if (open) row.addEventListener("click", () => { active = place; draw(); open(rows[place]); });

@@ -107,12 +107,11 @@ const timeline = (steps, e2e) => {
         step.error ? make("span", "bad", " failed") : null),
       make("td", "lane", make("div", "lane-in", bar, wait)),
       ...[step.start_s, step.seconds, step.engine_s].map((value) => make("td", "right", number(value))),
-      ...[step.input, step.output].map((value) => make("td", "right", step.role === "tool" && value === null ? "" : count(value))),
-      make("td", "right", step.usd === undefined ? "" : number(step.usd)));
+      ...[step.input, step.output].map((value) => make("td", "right", step.role === "tool" && value === null ? "" : count(value))));
     return row;
   });
   const heads = [["Step"], [`0 to ${number(end)} s`], ["Start", "s"], ["Took", "s"], ["Engine", "s"],
-    ["Tokens", "in"], ["Tokens", "out"], ["Cost", "$"]];
+    ["Tokens", "in"], ["Tokens", "out"]];
   return make("div", "wraps", make("table", "timeline",
     make("thead", "", make("tr", "", ...heads.map(([name, unit], i) => make("th", i > 1 ? "right" : "",
       name, unit ? make("span", "unit", unit) : null)))),

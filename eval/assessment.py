@@ -34,6 +34,7 @@ class Bench:
         regimen: How queries are timed.
         redaction: What each result cell goes through before it is kept.
         preflight: What a query is refused for before it runs; None for nothing.
+        keeps_gold: Whether the first rows of gold's results are kept.
     """
 
     slots: EngineSlots
@@ -42,6 +43,7 @@ class Bench:
     regimen: Regimen
     redaction: Redaction | None = None
     preflight: Preflight | None = None
+    keeps_gold: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,6 +128,7 @@ def terms_of(
             regimen=experiment.regimen,
             redaction=redaction,
             preflight=experiment.preflight,
+            keeps_gold=experiment.transcripts,
         ),
         prices=prices,
         machine=machine,

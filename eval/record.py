@@ -228,6 +228,9 @@ class Gold(_Record):
     error: str | None = Field(None, description="Why it did not execute.")
     columns: tuple[str, ...] = Field((), description="Column names.")
     row_count: int | None = Field(None, description="Rows.")
+    first_rows: tuple[tuple[Any, ...], ...] = Field(
+        (), description="The first rows, cells as text or null, redacted as a trial's are."
+    )
     digest: str | None = Field(
         None,
         description="SHA-256 of the sorted normalised rows, in hexadecimal digits. Where not all "

@@ -2,46 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from bothends.eval.report.source import ReportInput, groups
 from bothends.eval.report.table import MODEL, Basis, Cell, Column, Table, marked, name_cell
 
 __all__ = ["by_scale"]
 
 
-def by_scale(runs: Sequence[ReportInput]) -> Table:
+def by_scale(source: ReportInput) -> Table | None:
     """Accuracy, efficiency and cost of each model, scale factor by scale factor.
 
-    Args:
-        runs: The runs of a sweep, by ascending scale factors.
+    None where there are no several scale factors.
     """
-    specs = dict.fromkeys(model.spec for run in runs for model in run.models)
+    if len(source.scale_factors) < 2:
+        return None
+    found = [group.by_label() for group in groups(source) if group.trials]
+    labels = list(dict.fromkeys(group.label for group in found))
+    found.sort(key=lambda group: (labels.index(group.label), group.scale_factor or 0.0))
     rows = []
-    for spec in specs:
-        for run in runs:
-            group = next((each for each in groups(run) if each.model.spec == spec), None)
-            if group is None or not group.trials:
-                continue
-            s, basis = group.summary, Basis.of(group)
-            lost = (s.statuses.get("timeout", 0), s.statuses.get("skipped", 0))
-            rows.append(
-                (
-                    name_cell(group),
-                    Cell(run.scale_factor),
-                    Cell(s.counted),
-                    marked(s.ex.mean),
-                    marked(s.ves_star),
-                    marked(s.vces, basis.dollars),
-                    marked(s.cvq, basis.dollars),
-                    marked(s.llm_usd, basis.dollars),
-                    marked(s.engine_usd),
-                    marked(s.burned_usd, basis.dollars),
-                    marked(s.llm_s),
-                    marked(s.engine_s),
-                    *(Cell(count) for count in lost),
-                )
+    for group in found:
+        s, basis = group.summary, Basis.of(group)
+        lost = (s.statuses.get("timeout", 0), s.statuses.get("skipped", 0))
+        rows.append(
+            (
+                name_cell(group),
+                Cell(group.scale_factor),
+                Cell(s.counted),
+                marked(s.ex.mean),
+                marked(s.ves_star),
+                marked(s.vces, basis.dollars),
+                marked(s.cvq, basis.dollars),
+                marked(s.llm_usd, basis.dollars),
+                marked(s.engine_usd),
+                marked(s.burned_usd, basis.dollars),
+                marked(s.llm_s),
+                marked(s.engine_s),
+                *(Cell(count) for count in lost),
             )
+        )
     return Table("by_scale", "Models by scale factor", _COLUMNS, tuple(rows))
 
 

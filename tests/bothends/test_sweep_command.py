@@ -47,8 +47,8 @@ def test_it_sweeps_shows_and_goes_on(command: Command, tmp_path: Path, data: str
         ("0.01", "1", "1.0"),
         ("0.02", "1", "1.0"),
     ]
+    assert (directory / "report.html").exists()
     for scale in ("sf0.01", "sf0.02"):
-        assert (directory / scale / "report.html").exists()
         assert len((directory / scale / "trials.jsonl").read_text().splitlines()) == 1
     # The same sweep with a model more and another order of scales goes on in the same directory.
     again = command(*usual, *model, "--model", "scripted:failing", "--scale-factors", "0.02,0.01")
@@ -57,9 +57,12 @@ def test_it_sweeps_shows_and_goes_on(command: Command, tmp_path: Path, data: str
     assert again.stderr.count("scripted:perfect, question 6") == 0
     assert again.stderr.count("scripted:failing, question 6") == 2
     swept = bothends.load_sweep(directory)
-    assert list(swept.runs) == [0.01, 0.02]
-    assert [len(run.trials) for run in swept.runs.values()] == [2, 2]
-    assert len(swept.trials) == 4
+    assert [trial.key.scale_factor for trial in swept.trials] == [0.01, 0.01, 0.02, 0.02]
+    assert {scale: list(each) for scale, each in swept.summaries.items()} == {
+        0.01: ["scripted:perfect", "scripted:failing"],
+        0.02: ["scripted:perfect", "scripted:failing"],
+    }
+    assert swept.missing == 0
     # From Python it is the same sweep, too.
     experiment = Experiment.model_validate(
         {

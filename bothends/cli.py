@@ -14,6 +14,7 @@ from bothends.attend import attended
 from bothends.cluster import cluster_app
 from bothends.compare_command import compare
 from bothends.data import data_app
+from bothends.forecast_command import forecast
 from bothends.prices_command import prices_app
 from bothends.report_command import report
 from bothends.run_command import run
@@ -88,6 +89,7 @@ app.command()(ask)
 app.command()(compare)
 app.command()(score)
 app.command()(report)
+app.command()(forecast)
 app.command()(transcript)
 
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
+from bothends.agent.record import Step
 from bothends.eval.carry import run_step
 from bothends.eval.crossover import CostCurve, crossovers
 from bothends.eval.forecast import Forecast, Query, forecast
 from bothends.eval.forecast_cvq import CvqForecast, Translated, forecast_cvq
 from bothends.eval.growth import Point
 from bothends.eval.held_out import HeldOut, held_out
-from bothends.eval.metrics import Summary, counted, summarise
+from bothends.eval.metrics import counted, summarise
 from bothends.eval.record import Trial
-from bothends.eval.sweep_directory import unscaled
 from bothends.infra.prices import EnginePrice, Machine
 
 __all__ = ["Crossing", "Outlook"]
@@ -29,7 +29,7 @@ class Crossing:
     """Where one model becomes the cheaper one for a valid answer, with more data.
 
     Attributes:
-        cheaper: The spec of the model that is cheaper from there on.
+        cheaper: The name of the model that is cheaper from there on.
         dearer: The other's.
         scale_factor: Where.
         usd: What a valid answer costs there, with both.
@@ -48,15 +48,15 @@ class Outlook:
     """What follows from the trials of a sweep.
 
     Attributes:
-        trials: Every trial.
+        trials: The trials of each model, by its name, at each scale factor.
         price: What the engine's work costs.
         timeout_s: The time limit of a query, in seconds.
-        compared: The specs of the models that are compared with one another.
+        compared: The names of the models that are compared with one another.
         beyond: Scale factors that are forecast; for None the next three powers of ten above those
             that were measured.
     """
 
-    trials: Sequence[Trial]
+    trials: Mapping[str, Mapping[float, Sequence[Trial]]]
     price: EnginePrice
     timeout_s: float
     compared: Sequence[str]
@@ -65,9 +65,7 @@ class Outlook:
     @cached_property
     def scale_factors(self) -> tuple[float, ...]:
         """Those that were measured, ascending."""
-        return tuple(
-            sorted({t.key.scale_factor for t in self.trials if t.key.scale_factor is not None})
-        )
+        return tuple(sorted({scale for scales in self.trials.values() for scale in scales}))
 
     @cached_property
     def ahead(self) -> tuple[float, ...]:
@@ -79,23 +77,12 @@ class Outlook:
         return tuple(self.scale_factors[-1] * 10.0**n for n in range(1, _DECADES + 1))
 
     @cached_property
-    def measured(self) -> Mapping[str, Mapping[float, Summary]]:
-        """The metrics of each model at each scale factor at which it has trials."""
-        found: dict[str, dict[float, list[Trial]]] = {}
-        for trial in self.trials:
-            scales = found.setdefault(trial.key.model, {})
-            scales.setdefault(trial.key.scale_factor or 0.0, []).append(trial)
-        return {
-            spec: {scale: summarise(scales[scale]) for scale in sorted(scales)}
-            for spec, scales in found.items()
-        }
-
-    @cached_property
     def queries(self) -> tuple[Query, ...]:
         """Each query that executed, with its executions at every scale factor."""
         points: dict[str, list[Point]] = {}
-        for trial in self.trials:
-            points.setdefault(_name(trial), []).extend(_points(trial))
+        for name, scales in self.trials.items():
+            for trial in (each for trials in scales.values() for each in trials):
+                points.setdefault(_id(name, trial), []).extend(_points(trial))
         return tuple(Query(name, tuple(each)) for name, each in points.items() if each)
 
     @cached_property
@@ -107,56 +94,46 @@ class Outlook:
     def forecasts(self) -> Mapping[str, Mapping[float, CvqForecast]]:
         """What each model's valid answers will cost at the scale factors ahead.
 
-        Nothing of a model whose trials at the largest scale factor are not all in.
+        Nothing of a model that was not measured at the largest scale factor.
         """
         found: dict[str, dict[float, CvqForecast]] = {}
         if len(self.scale_factors) < 2:
             return found
-        largest = self.scale_factors[-1]
-        known = {each.id for each in self.queries}
         for scale in self.ahead:
             made = {each.id: each for each in forecast(self.queries, scale)}
-            for spec in self.measured:
-                there = counted(
-                    [
-                        t
-                        for t in self.trials
-                        if t.key.model == spec and t.key.scale_factor == largest
-                    ]
-                )
+            for name, scales in self.trials.items():
+                there = counted(scales.get(self.scale_factors[-1], ()))
                 if there:
-                    translated = [self._translated(trial, made, known) for trial in there]
-                    found.setdefault(spec, {})[scale] = forecast_cvq(
-                        translated, self.price, timeout_s=self.timeout_s
+                    found.setdefault(name, {})[scale] = forecast_cvq(
+                        [self._translated(trial, made.get(_id(name, trial))) for trial in there],
+                        self.price,
+                        timeout_s=self.timeout_s,
                     )
         return found
 
     @cached_property
     def crossings(self) -> tuple[Crossing, ...]:
         """Where the cheaper one of two models changes, the smallest scale factor first."""
-        curves = {spec: curve for spec in self.compared if (curve := self._curve(spec)) is not None}
-        found = [
-            Crossing(
-                *((one, other) if each.cheaper_beyond == "first" else (other, one)),
-                each.scale_factor,
-                curves[one].cvq(each.scale_factor) or 0.0,
-                each.scale_factor > self.scale_factors[-1],
-            )
-            for one, other in combinations(curves, 2)
-            for each in crossovers(
-                curves[one],
-                curves[other],
-                within=(self.scale_factors[0], (self.ahead or self.scale_factors)[-1]),
-            )
-            or ()
-        ]
+        curves = {name: curve for name in self.compared if (curve := self._curve(name)) is not None}
+        found = []
+        for one, other in combinations(curves, 2):
+            within = self.scale_factors[0], (self.ahead or self.scale_factors)[-1]
+            for each in crossovers(curves[one], curves[other], within=within) or ():
+                first = each.cheaper_beyond == "first"
+                found.append(
+                    Crossing(
+                        cheaper=one if first else other,
+                        dearer=other if first else one,
+                        scale_factor=each.scale_factor,
+                        usd=curves[one].cvq(each.scale_factor) or 0.0,
+                        forecast=each.scale_factor > self.scale_factors[-1],
+                    )
+                )
         return tuple(sorted(found, key=lambda each: each.scale_factor))
 
-    def _translated(
-        self, trial: Trial, made: Mapping[str, Forecast], known: set[str]
-    ) -> Translated:
-        ran = run_step(trial) if trial.sql is not None and trial.steps else None
+    def _translated(self, trial: Trial, made: Forecast | None) -> Translated:
         usd = trial.cost.usd
+        ran = _run(trial)
         if ran is not None and usd is not None:
             run_usd = (
                 self.price.usd_per_s * ran.engine_s
@@ -164,50 +141,44 @@ class Outlook:
                 else self.price.query_usd(ran.scanned_bytes)
             )
             usd = None if run_usd is None else usd - run_usd
-        name = _name(trial)
         valid = trial.verdict is not None and trial.verdict.focus
-        return Translated(made.get(name) if name in known else None, float(valid), usd)
+        return Translated(made, float(valid), usd)
 
-    def _curve(self, spec: str) -> CostCurve | None:
+    def _curve(self, name: str) -> CostCurve | None:
         """Return what a model costs by scale factor; None where that is not known."""
-        scales = self.measured.get(spec, {})
+        scales = {scale: summarise(each) for scale, each in self.trials[name].items()}
         if len(scales) < 2:
             return None
-        p, llm_usd = scales[max(scales)].ex.mean, scales[max(scales)].llm_usd
-        engine_usd = {scale: s.engine_usd for scale, s in scales.items()}
+        last = scales[max(scales)]
+        engine_usd = {scale: each.engine_usd for scale, each in scales.items() if each.engine_usd}
+        if last.ex.mean is None or last.llm_usd is None or len(engine_usd) < len(scales):
+            return None
         ahead = {
             scale: each.engine_usd
-            for scale, each in self.forecasts.get(spec, {}).items()
-            if not each.timeouts  # beyond these, p is another
+            for scale, each in self.forecasts.get(name, {}).items()
+            if each.engine_usd and not each.timeouts  # beyond these, p is another
         }
-        known = [usd for usd in engine_usd.values() if usd]
-        if p is None or llm_usd is None or len(known) < len(engine_usd):
-            return None
-        return CostCurve(
-            p,
-            llm_usd,
-            {scale: usd for scale, usd in engine_usd.items() if usd},
-            {scale: usd for scale, usd in ahead.items() if usd},
-        )
+        return CostCurve(last.ex.mean, last.llm_usd, engine_usd, ahead)
 
 
-def _name(trial: Trial) -> str:
-    key = unscaled(trial.key)
-    return f"{key.question_id} {key.model} {key.replica}"
+def _id(name: str, trial: Trial) -> str:
+    return f"{trial.key.question_id}, {name}, {trial.key.replica}"
+
+
+def _run(trial: Trial) -> Step | None:
+    return run_step(trial) if trial.sql is not None and trial.steps else None
 
 
 def _points(trial: Trial) -> Iterator[Point]:
     """Yield the executions of a trial's query."""
-    scale = trial.key.scale_factor
-    if scale is None or trial.sql is None or not trial.steps:
+    scale, ran = trial.key.scale_factor, _run(trial)
+    if scale is None or ran is None:
         return
-    ran = run_step(trial)
     if trial.status == "timeout":
         yield Point(scale, ran.engine_s, timed_out=True)
     if trial.status not in _EXECUTED:
         return
-    facts = ran.facts
-    read_bytes = facts.read_bytes if facts is not None else None
-    read_rows = facts.read_rows if facts is not None else None
+    read_bytes = ran.facts.read_bytes if ran.facts is not None else None
+    read_rows = ran.facts.read_rows if ran.facts is not None else None
     for seconds in trial.timing.generated_s if trial.timing is not None else (ran.engine_s,):
         yield Point(scale, seconds, read_bytes, read_rows)

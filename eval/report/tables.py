@@ -10,7 +10,7 @@ from bothends.eval.metrics import Estimate
 from bothends.eval.report.breakdown import by_database, by_difficulty, official
 from bothends.eval.report.certainty import certainty_tables
 from bothends.eval.report.outcomes import models, outcomes
-from bothends.eval.report.scale import by_scale
+from bothends.eval.report.scale import by_scale, forecast_table
 from bothends.eval.report.source import Group, ReportInput, contenders, groups, split
 from bothends.eval.report.table import MODEL, Basis, Cell, Column, Table, marked, name_cell
 
@@ -50,6 +50,7 @@ def tables(source: ReportInput) -> tuple[Table, ...]:
     """
     builders: tuple[Callable[[ReportInput], Table | None], ...] = (
         by_scale,
+        forecast_table,
         by_model,
         official,
         by_difficulty,

@@ -33,7 +33,9 @@ def command(main_in_here: Command, tmp_path: Path, data: str) -> Command:
     return run
 
 
-def test_it_sweeps_shows_and_goes_on(command: Command, tmp_path: Path, data: str) -> None:
+def test_it_sweeps_shows_and_goes_on(
+    command: Command, main_in_here: Command, tmp_path: Path, data: str
+) -> None:
     usual = ("--engine", "sqlite", "--question", "6", "--repeats", "1", "--warmups", "0")
     model = ("--model", "scripted:perfect?price_as=openai:gpt-4o")
     done = command(*usual, *model, "--scale-factors", "0.01,0.02")
@@ -63,6 +65,25 @@ def test_it_sweeps_shows_and_goes_on(command: Command, tmp_path: Path, data: str
         0.02: ["scripted:perfect", "scripted:failing"],
     }
     assert swept.missing == 0
+    # What it says of more data is in its tables, and asked for by a command.
+    asked = main_in_here(
+        *("forecast", str(directory), "--scale-factors", "1,10"),
+        cwd=tmp_path,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    assert asked.returncode == 0, asked.stderr
+    assert "Forecast on more data" in asked.stdout
+    assert "that takes three scale factors" in asked.stdout
+    with (directory / "tables" / "forecast.csv").open() as stream:
+        assert [row["scale_factor"] for row in csv.DictReader(stream)][:3] == ["0.2", "2.0", "20.0"]
+    for given, said in (("0.02", "measured up to scale factor 0.02"), ("x", "names no numbers")):
+        refused = main_in_here(
+            *("forecast", str(directory), "--scale-factors", given),
+            cwd=tmp_path,
+            env={**os.environ},
+        )
+        assert refused.returncode == 2
+        assert said in refused.stderr
     # From Python it is the same sweep, too.
     experiment = Experiment.model_validate(
         {

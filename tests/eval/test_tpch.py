@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
 from collections.abc import Iterator
 from decimal import Decimal
@@ -68,27 +69,34 @@ PARAMETERS = {
 
 
 @pytest.fixture(scope="module")
-def duck(tpch_dataset: Dataset) -> Iterator[duckdb.DuckDBPyConnection]:
-    with _duckdb(tpch_dataset) as connection:
+def data(tpch_dataset: Dataset) -> Dataset:
+    """The data that gold is tried on: of $BOTHENDS_GOLD_SCALE_FACTOR, where that is set."""
+    scale_factor = float(os.environ.get("BOTHENDS_GOLD_SCALE_FACTOR", "0.01"))
+    return tpch.tpch_dataset(scale_factor, tpch_dataset.directory.parents[1])
+
+
+@pytest.fixture(scope="module")
+def duck(data: Dataset) -> Iterator[duckdb.DuckDBPyConnection]:
+    with _duckdb(data) as connection:
         yield connection
 
 
 @pytest.fixture(scope="module")
-def sqlite(tpch_dataset: Dataset) -> Iterator[Engine]:
-    with open_engine("sqlite", tpch_dataset) as engine:
+def sqlite(data: Dataset) -> Iterator[Engine]:
+    with open_engine("sqlite", data) as engine:
         yield engine
 
 
 @pytest.fixture(scope="module")
-def postgres(tpch_dataset: Dataset) -> Iterator[Engine]:
-    with open_engine("postgres", tpch_dataset) as engine:
+def postgres(data: Dataset) -> Iterator[Engine]:
+    with open_engine("postgres", data) as engine:
         yield engine
 
 
 @pytest.fixture(scope="module")
-def spark(tpch_dataset: Dataset, cluster: Any) -> Iterator[Engine]:
+def spark(data: Dataset, cluster: Any) -> Iterator[Engine]:
     """A standalone cluster, by its Connect server; the runner's tests are on Spark of our own."""
-    with open_engine(cluster.state.connect, tpch_dataset) as engine:
+    with open_engine(cluster.state.connect, data) as engine:
         yield engine
 
 
@@ -205,7 +213,8 @@ def _duckdb(dataset: Dataset) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(config={"threads": 2})
     connection.load_extension(str(extension))
     for table, path in dataset.tables.items():
-        connection.read_parquet(str(path)).create_view(table)
+        files = f"{path}/*.parquet" if path.is_dir() else str(path)
+        connection.read_parquet(files).create_view(table)
     return connection
 
 

@@ -18,6 +18,7 @@ from bothends.eval.report.chart import scatter
 from bothends.eval.report.embed import embedded
 from bothends.eval.report.format import DASH
 from bothends.eval.report.points import points, signed
+from bothends.eval.report.scales import scale_figures
 from bothends.eval.report.source import ReportInput, groups
 from bothends.eval.report.table import MARKS, Table
 from bothends.eval.report.tables import all_tables
@@ -93,6 +94,11 @@ def _render(source: ReportInput, page_bytes: int) -> str:
         charts=[Markup(scatter(placed, *size)) for size in CHARTS]  # noqa: S704
         if placed
         else [],
+        # The charts escape their words themselves.
+        scales=[
+            (each, Markup(each.wide), Markup(each.narrow))  # noqa: S704
+            for each in scale_figures(source)
+        ],
         front=any(point.front for point in placed),
         unplaced=[signed(group) for group in found if group.summary.cvq.mean is None],
         style=Markup("".join(map(_file, STYLES))),  # noqa: S704

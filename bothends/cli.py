@@ -60,6 +60,7 @@ from bothends.report_command import report
 from bothends.resolve import resolved
 from bothends.score_command import score
 from bothends.transcript_command import transcript
+from bothends.view_command import view
 
 if TYPE_CHECKING:
     from bothends.api import Run
@@ -292,6 +293,7 @@ app.command()(compare)
 app.command()(score)
 app.command()(report)
 app.command()(transcript)
+app.command()(view)
 
 
 def _run(

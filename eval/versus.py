@@ -79,7 +79,7 @@ def compare(
         family=family,
         questions=tuple(same),
         left_out=left_out,
-        notes=tuple(_differing(*manifests)),
+        notes=(*_unfinished(paths, runs), *_differing(*manifests)),
     )
 
 
@@ -96,7 +96,7 @@ def _within(path: Path, run: ReportInput, found: Sequence[Group]) -> Comparisons
         family="every pair of the run's models",
         questions=tuple(each.id for each in run.questions),
         left_out={},
-        notes=(),
+        notes=tuple(_unfinished([path], [run])),
     )
 
 
@@ -174,6 +174,12 @@ def _only(contender: Contender, questions: Collection[str]) -> Contender:
     )
 
 
+def _unfinished(paths: Sequence[Path], runs: Sequence[ReportInput]) -> Iterator[str]:
+    for path, run in zip(paths, runs, strict=True):
+        if run.missing > 0:
+            yield f"{path} is not finished: {run.missing} of its trials are missing"
+
+
 def _differing(first: Manifest, second: Manifest) -> Iterator[str]:
     """Yield what differs between two runs, first what bears on the verdicts."""
     one, other = first.engine, second.engine
@@ -193,4 +199,4 @@ def _differing(first: Manifest, second: Manifest) -> Iterator[str]:
     told = Experiment.SELECTION | Experiment.SCORING | {"engine", "scale_factor", "machine"}
     for each in changes(first.experiment, second.experiment):
         if each.partition(" ")[0].partition(".")[0] not in told:
-            yield each.replace(" was ", " is ").replace(" and is ", " and ")
+            yield each.replace(" was ", " is ", 1).replace(" and is ", " and ", 1)

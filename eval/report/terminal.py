@@ -60,7 +60,7 @@ def _terms(source: ReportInput) -> str:
 def print_table(table: Table, console: Console) -> None:
     """Print one table, whole at any width."""
     console.print()
-    console.print(Text(table.title, style="bold cyan"))
+    console.print(Text(plain(table.title), style="bold cyan"))
     if len(table.rows) > LONG_TABLE_ROWS:
         console.print(
             Text(f"{len(table.rows)} rows: see {table.name}.csv or the HTML report.", style="dim")

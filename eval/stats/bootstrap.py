@@ -52,7 +52,7 @@ def tail(units: int, level: float) -> float:
     for Student's t and divides by n for n - 1. The expanded percentile interval makes up for both:
     the tail is Phi(-sqrt(n / (n - 1)) * t), with t the 1 - (1 - level) / 2 quantile of Student's
     distribution with n - 1 degrees of freedom. Hesterberg (2015), "What teachers should know about
-    the bootstrap", The American Statistician 69(4), section 5.
+    the bootstrap", The American Statistician 69(4).
     """
     from scipy import special
 

@@ -98,8 +98,7 @@ def intervals(
         if sums is None or made[name].estimate is None or len(sums) < 2:
             continue
         if measure.rate:
-            questions = sum(map(len, units.questions))
-            low, high = wilson(sums[:, 0], sums[:, 1], questions, level)
+            low, high = wilson(sums[:, 0], sums[:, 1], level)
             made[name] = _with(made[name], low, high, _wilson_in_words(units, len(sums)))
         else:
             pending[name] = sums
@@ -184,7 +183,7 @@ def _plain(sums: NDArray[np.float64] | None, units: Units, level: float) -> Inte
         above, below = sums.sum(axis=0)
         estimate = float(above / below) if below else None
     count = len(units.questions)
-    caveat = f"one of the {units.kind} alone has no interval" if count == 1 else units.caveat
+    caveat = f"a single {units.kind[:-1]} has no interval" if count == 1 else units.caveat
     return Interval(estimate, None, None, level, "", units.kind, count, caveat)
 
 
@@ -214,9 +213,10 @@ def _bootstrapped(
         if not rate:
             caveat = f"all {plain.count} {plain.units} are alike: nothing is there to resample"
             return _with(plain, None, None, "", caveat=caveat)
-        # No question tells the two apart: at most this share of all questions does.
+        # Where none of n units is unlike the others, at most this share of all units is.
         bound = 1 - (1 - plain.level) ** (1 / plain.count)
-        return _with(plain, low - bound, high + bound, "exact bound, no question differs")
+        words = f"exact bound, since all {plain.count} {plain.units} are alike"
+        return _with(plain, max(-1.0, low - bound), min(1.0, high + bound), words)
     words = (
         f"expanded percentile bootstrap, {RESAMPLES:,} resamples of {plain.count} {plain.units}, "
         f"seed {seed}"

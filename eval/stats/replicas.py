@@ -50,7 +50,7 @@ def pass_hat_k(attempts: int, valid: int, k: int) -> float:
     """Return the unbiased estimate of the chance that all of k attempts are valid.
 
     C(c, k) / C(n, k) for c valid ones of n: Yao et al. (2024), "tau-bench: A benchmark for
-    tool-agent-user interaction in real-world domains", section 4.
+    tool-agent-user interaction in real-world domains".
 
     Raises:
         ValueError: If k is not between 1 and n, or c not between 0 and n.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,31 +17,33 @@ def sentence(comparison: Comparison) -> str:
     One beats the other only where p after Holm is at most 0.05 and the interval excludes 0.
     """
     c = comparison
-    names = f"{c.first} and {c.second}"
-    if not c.questions or c.p_holm is None:
-        return f"{names} cannot be compared: no question has a scored trial of both."
+    if c.p_holm is None:
+        return (
+            f"{c.first} and {c.second} cannot be compared: no question has a scored trial of both."
+        )
     p = p_in_words(c.p_holm)
     if c.family > 1:
         p += f" after Holm over {c.family} comparisons"
     difference = c.difference
+    behind = _estimate(difference) < 0
+    ahead, other = (c.second, c.first) if behind else (c.first, c.second)
+    by = f"{points(abs(_estimate(difference)))} points{_interval(difference, turned=behind)}, {p}"
     if c.told_apart:
-        winner, loser = (c.first, c.second) if _estimate(difference) > 0 else (c.second, c.first)
-        return (
-            f"{winner} beats {loser} by {points(abs(_estimate(difference)))} points"
-            f"{_interval(difference, turned=winner == c.second)}, {p}."
-        )
+        return f"{ahead} beats {other} by {by}."
     these = f"these {c.questions} questions" if c.questions > 1 else "this one question"
-    least = (
-        f"the smallest difference this sample would show is about {100 * c.detectable:.0f} points"
-        if c.detectable is not None
-        else "this sample would show no difference at all, however large"
-        if c.replicas == 1
-        else "how large a difference this sample would show cannot be told"
-    )
-    return (
-        f"{names} cannot be told apart with {these} (difference "
-        f"{points(_estimate(difference))} points{_interval(difference)}, {p}; {least})."
-    )
+    return f"{ahead} and {other} cannot be told apart with {these} (difference {by}; {_least(c)})."
+
+
+def _least(comparison: Comparison) -> str:
+    if comparison.shown_by_test:
+        units = f"{comparison.difference.count} {comparison.difference.units}"
+        return f"the test takes questions as independent, but the interval over {units} includes 0"
+    if comparison.detectable is not None:
+        share = 100 * comparison.detectable
+        return f"the smallest difference this sample would show is about {share:.0f} points"
+    if comparison.replicas == 1:
+        return "this sample would show no difference at all, however large"
+    return "how large a difference this sample would show cannot be told"
 
 
 def points(share: float) -> str:
@@ -64,7 +65,7 @@ def _estimate(difference: Interval) -> float:
 
 def _interval(difference: Interval, *, turned: bool = False) -> str:
     low, high = difference.low, difference.high
-    if low is None or high is None or math.isinf(low) or math.isinf(high):
+    if low is None or high is None:
         return ""
     if turned:
         low, high = -high, -low

@@ -14,7 +14,10 @@ class EngineFacts(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    read_bytes: int | None = Field(None, description="Bytes read from tables, as they are stored.")
+    read_bytes: int | None = Field(
+        None,
+        description="Bytes read from tables, as they are stored, with what was read ahead of need.",
+    )
     read_rows: int | None = Field(None, description="Rows read from tables.")
     shuffle_read_bytes: int | None = Field(
         None, description="Bytes that tasks fetched of other tasks' output, as they are sent."

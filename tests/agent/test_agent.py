@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import pytest
 from langchain_core.messages import AIMessage, ToolMessage
 
 from bothends.agent.agent import Agent
 from bothends.agent.models.base import Case, Model
-from bothends.agent.recipe import Recipe
+from bothends.agent.recipe import Recipe, RecipeName
 from bothends.agent.retry import RetryPolicy
-from bothends.engines import Engine
+from bothends.engines import Engine, Limits, Outcome
+from bothends.engines.facts import EngineFacts
+from bothends.engines.sqlite import SqliteEngine
 from bothends.infra.errors import RefusedError
 
 Telling = Callable[..., Model]
@@ -284,3 +287,63 @@ def test_a_refused_key_is_no_status_but_ends_the_run(
 
     with pytest.raises(RefusedError, match="refused the key"):
         Agent(shop, telling([AuthenticationError("wrong key")])).run(case)
+
+
+@dataclass(frozen=True)
+class _Told:
+    log: list[str]
+    read_bytes: int
+
+    def facts(self) -> EngineFacts:
+        self.log.append("asked")
+        return EngineFacts(read_bytes=self.read_bytes)
+
+
+@pytest.mark.parametrize("recipe", ["react", "self-consistency"])
+def test_what_queries_took_is_asked_for_when_the_clock_has_stopped(
+    shop: Engine, telling: Telling, call: Call, case: Case, recipe: RecipeName
+) -> None:
+    log: list[str] = []
+
+    class TellingEngine(SqliteEngine):
+        def _execute(self, sql: str, limits: Limits) -> Outcome:
+            return replace(super()._execute(sql, limits), execution=_Told(log, 1000 + len(sql)))
+
+        def clock_s(self) -> float:
+            log.append("clock")
+            return super().clock_s()
+
+    refused = "SELECT load_extension('x')"
+    assert isinstance(shop, SqliteEngine)
+    shop.__class__ = TellingEngine
+    if recipe == "react":
+        replies = [
+            call(("list_tables", {})),
+            call(("get_schema", {"tables": ["item", "sale", "none"], "sample_rows": 1})),
+            call(("run_query", {"sql": COUNT})),
+        ]
+        settings = Recipe(check="off")
+    else:
+        replies = [AIMessage("SELECT 1"), AIMessage(refused), AIMessage(COUNT)]
+        settings = Recipe(name=recipe, samples=3, sample_rows=0)
+    model = telling(replies) if recipe == "react" else telling([], replies)
+    steps = Agent(shop, model, recipe=settings).run(case).steps
+    assert log.count("asked") == (3 if recipe == "react" else 2)
+    assert log.index("asked") > max(place for place, what in enumerate(log) if what == "clock")
+    tools = [step for step in steps if step.kind == "tool"]
+    ran = {step.arguments["sql"]: step for step in tools if step.name == "run_query"}
+    assert ran[COUNT].facts == EngineFacts(read_bytes=1000 + len(COUNT))
+    assert ran[COUNT].scans_bytes == (1000 + len(COUNT),)
+    if recipe == "react":
+        assert tools[0].scans_bytes == ()
+        samples = tools[1].scans_bytes
+        assert samples is not None
+        assert len(samples) == 2
+        assert (tools[1].facts, tools[1].scanned_bytes) == (None, sum(filter(None, samples)))
+    else:
+        assert ran["SELECT 1"].scanned_bytes == 1008
+        assert (ran[refused].facts, ran[refused].scans_bytes) == (
+            None,
+            (),
+        )
+    assert {step.scans_bytes for step in steps if step.kind == "llm"} == {None}

@@ -239,6 +239,9 @@ def test_cancel_ends_the_query_and_the_next_one_works(engine: Engine) -> None:
 def test_what_is_lacking_is_said(engine: Engine) -> None:
     assert all(said and not said.endswith(".") for said in engine.lacks.values())
     assert (Capability.decimals in engine.lacks) == (engine.name == "sqlite")
+    assert (Capability.facts in engine.lacks) == (engine.name != "spark")
+    facts = engine.execute("SELECT id FROM item WHERE id > 1").facts()
+    assert (facts.read_rows if facts else None) == (3 if engine.name == "spark" else None)
 
 
 @pytest.mark.parametrize("sql", WRITES)

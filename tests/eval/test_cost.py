@@ -240,6 +240,21 @@ def test_scans_are_priced_by_their_bytes(billing: str) -> None:
     assert price(small, machine=SCAN)[1].engine_usd == 4.0 * 10 / 1024**2
 
 
+def test_each_of_a_steps_queries_is_charged_for_at_least_so_much() -> None:
+    mb = 1024**2
+    steps = [
+        tool(0, 0, "list_tables", scans_bytes=(), scanned_bytes=0),
+        tool(1, 0, "get_schema", scans_bytes=(3, 12 * mb + 1, 0), scanned_bytes=12 * mb + 4),
+        tool(2, 0, "run_query", scans_bytes=(100 * mb,), scanned_bytes=100 * mb),
+    ]
+    stages, cost = price(steps, machine=SCAN)
+    told = [stage.engine_usd for stage in stages.values()]
+    assert told == pytest.approx([0, 4 * (10 + 13 + 10) / 1024**2, 4 * 100 / 1024**2])
+    assert cost.engine_usd == pytest.approx(4 * 133 / 1024**2)
+    unknown = steps[1].model_copy(update={"scans_bytes": (3, None), "scanned_bytes": None})
+    assert price([steps[0], unknown], machine=SCAN)[1].engine_usd is None
+
+
 def test_bytes_that_no_engine_tells_leave_the_cost_unknown() -> None:
     stages, cost = price(trial(), machine=SCAN)
     # In the second stage, the schema, the engine did not work.

@@ -18,23 +18,30 @@ if TYPE_CHECKING:
     from bothends.eval.record import Trial, Verdict
     from bothends.eval.versus import Comparisons, compare
     from bothends.infra.errors import BothendsError
+    from bothends.results import Sweep, load_sweep
+    from bothends.sweep_api import sweep
+    from bothends.tools.preflight import Preflight
 
 __all__ = [
     "Answer",
     "BothendsError",
     "Comparisons",
     "Experiment",
+    "Preflight",
     "Recipe",
     "RetryPolicy",
     "Run",
     "Sampling",
+    "Sweep",
     "Trial",
     "Verdict",
     "ask",
     "compare",
     "load_run",
+    "load_sweep",
     "run",
     "score",
+    "sweep",
 ]
 
 _HOMES = {
@@ -42,17 +49,21 @@ _HOMES = {
     "BothendsError": "bothends.infra.errors",
     "Comparisons": "bothends.eval.versus",
     "Experiment": "bothends.eval.experiment",
+    "Preflight": "bothends.tools.preflight",
     "Recipe": "bothends.agent.recipe",
     "RetryPolicy": "bothends.agent.retry",
     "Run": "bothends.api",
     "Sampling": "bothends.agent.sampling",
+    "Sweep": "bothends.results",
     "Trial": "bothends.eval.record",
     "Verdict": "bothends.eval.record",
     "ask": "bothends.api",
     "compare": "bothends.eval.versus",
     "load_run": "bothends.api",
+    "load_sweep": "bothends.results",
     "run": "bothends.api",
     "score": "bothends.api",
+    "sweep": "bothends.sweep_api",
 }
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bothends.tools.text import Redaction
 
-__all__ = ["default_directory", "place", "refuse_settings", "run_whole"]
+__all__ = ["default_directory", "place", "refuse_settings", "run_whole", "sweep_directory"]
 
 _BESIDE_EXPERIMENT: Final = frozenset(
     {"experiment", "out", "record", "record_append", "callbacks", "fork", "redact"}
@@ -40,6 +40,23 @@ def default_directory(experiment: Experiment, file: Path | str | None = None) ->
     engine = experiment.engine.partition("://")[0]
     scale = "" if experiment.scale_factor is None else f"-sf{experiment.scale_factor:g}"
     return Path("runs") / f"{Path(experiment.suite).stem}-{engine}{scale}-{digest}"
+
+
+def sweep_directory(experiment: Experiment, file: Path | str | None = None) -> Path:
+    """Return the directory of a sweep: the same whatever trials and scale factors are added to it.
+
+    Args:
+        experiment: The experiment, at the scale factor at which the agent works.
+        file: The file that it was read from.
+    """
+    if file is not None:
+        return Path("runs") / f"{Path(file).stem}-sweep"
+    apart = set(experiment.SELECTION) - {"models"}  # which are required
+    kept = experiment.model_copy(update={"models": ("any",)})
+    usual = default_directory(
+        kept.model_copy(update={name: type(kept).model_fields[name].default for name in apart})
+    )
+    return usual.with_name(f"sweep-{usual.name}")
 
 
 def place(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +28,9 @@ __all__ = [
     "LinkingOption",
     "LinkingTables",
     "Machine",
+    "MaxPlanRows",
     "MaxRows",
+    "MaxScanBytes",
     "MaxTokens",
     "MaxTurns",
     "ObservationChars",
@@ -37,6 +40,8 @@ __all__ = [
     "RecipeChoice",
     "RecipeOption",
     "Redact",
+    "RefuseCartesian",
+    "RequirePartitionFilter",
     "RetryWait",
     "RunAnswerSql",
     "Sample",
@@ -52,6 +57,7 @@ __all__ = [
     "listed",
     "option_of",
     "validated",
+    "with_options_of",
 ]
 
 
@@ -178,6 +184,23 @@ RunAnswerSql = Annotated[
     bool, typer.Option("--run-answer-sql", help="Run SQL from a final answer without a tool call.")
 ]
 Timeout = Annotated[float, typer.Option(help="Seconds that one query may take.")]
+MaxScanBytes = Annotated[
+    str | None,
+    typer.Option(help="Reject a query that would read more of tables' files, such as 10GB."),
+]
+MaxPlanRows = Annotated[
+    int | None,
+    typer.Option(min=1, help="Reject a query with a step that is estimated to return more rows."),
+]
+RefuseCartesian = Annotated[
+    bool, typer.Option("--refuse-cartesian", help="Reject a query with a cartesian product.")
+]
+RequirePartitionFilter = Annotated[
+    bool,
+    typer.Option(
+        "--require-partition-filter", help="Reject a query that reads every partition of a table."
+    ),
+]
 MaxRows = Annotated[int, typer.Option(min=1, help="Rows of a result that are kept and judged.")]
 Machine = Annotated[
     str,
@@ -240,3 +263,29 @@ def validated(make: Callable[[], Any]) -> Any:
         first = error.errors()[0]
         option = option_of(str(first["loc"][0]))
         raise UsageError(f"--{option}: {first['msg']}") from None
+
+
+def with_options_of(
+    command: Callable[..., None], *, but: Sequence[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command another one's parameters beside its own.
+
+    The command takes them as keyword arguments.
+
+    Args:
+        command: The other one.
+        but: Those of its parameters that the command has no use for.
+    """
+
+    def decorate(own: Callable[..., None]) -> Callable[..., None]:
+        parameters = {
+            name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for each in (own, command)
+            for name, parameter in inspect.signature(each, eval_str=True).parameters.items()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD and name not in but
+        }
+        own.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+        own.__annotations__ = {name: each.annotation for name, each in parameters.items()}
+        return own
+
+    return decorate

@@ -13,8 +13,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.prompt import Confirm
 
-from bothends.eval.budget import Forecast
-from bothends.eval.manifest import Manifest
+from bothends.eval.budget import Forecast, paid_usd
+from bothends.eval.manifest import Manifest, ModelTerms
 from bothends.eval.record import Trial
 from bothends.infra.text import as_cell
 
@@ -36,6 +36,7 @@ class RunProgress:
         self._console = console
         self._ask = ask and console.is_terminal and sys.stdin.isatty()
         self._hosted = False
+        self._introduced: tuple[ModelTerms, ...] = ()
         self._started_s = time.monotonic()
         self._before_usd = 0.0
         self.stopped_early: str | None = None
@@ -80,7 +81,9 @@ class RunProgress:
 
     def begin(self, manifest: Manifest, done: Sequence[Trial], total: int) -> None:
         """Say what each model is, and what was there already."""
-        print_models(self._console, manifest)
+        if manifest.models != self._introduced:
+            print_models(self._console, manifest)
+            self._introduced = manifest.models
         self._hosted = any(model.kind == "hosted" for model in manifest.models)
         if done:
             self._console.print(
@@ -130,10 +133,11 @@ class RunProgress:
             )
 
     def _count(self, trial: Trial) -> None:
-        if trial.cost.usd is None:
+        usd = paid_usd(trial)
+        if usd is None:
             self._unpriced += 1
         else:
-            self._cost_usd += trial.cost.usd
+            self._cost_usd += usd
 
     def _cost(self) -> str:
         unpriced = f" + {self._unpriced} unpriced" if self._unpriced else ""

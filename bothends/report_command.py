@@ -25,10 +25,7 @@ def report(
     ] = None,
 ) -> None:
     """Print the tables of runs, and write their report.html, report.md, tables and figures anew."""
-    from bothends.show import show, show_together
+    from bothends.show import show
 
-    if out is None and len(directories) == 1 and (directories[0] / "manifest.json").exists():
-        show(directories[0])
-    else:
-        alone = directories[0] if len(directories) == 1 else Path("report")
-        show_together(directories, out or alone)
+    alone = directories[0] if len(directories) == 1 else Path("report")
+    show(directories, out or alone)

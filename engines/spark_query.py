@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["fetch", "plan", "require_query", "shortened"]
 
+# Long lists of paths end in dots, and not in a bracket.
+_LOCATION: Final = re.compile(r"Location: \w+ ?\([^)]*\) ?\[[^\]]*?(?:\]|\.\.\.), ")
 _POSITION: Final = re.compile(r"\(line (\d+), ")
 _UNBALANCED: Final = (
     "[PARSE_SYNTAX_ERROR] Syntax error: the query ends too early, or its parentheses do not match. "
@@ -96,8 +98,14 @@ def fetch(session: Any, sql: str, limits: Limits) -> Outcome:
     )
 
 
-def plan(session: Any, sql: str) -> Outcome:
-    """Return the physical plan of a query as one cell, without the paths of its files.
+def plan(session: Any, sql: str, mode: str = "simple") -> Outcome:
+    """Return the plan of a query as one cell, without the paths of its files.
+
+    Args:
+        session: A Spark Connect session.
+        sql: The query.
+        mode: `simple` for the physical plan, `cost` for the optimized logical plan with its
+            statistics before it.
 
     Raises:
         PySparkException: If Spark refuses the query.
@@ -106,9 +114,9 @@ def plan(session: Any, sql: str) -> Outcome:
 
     start = time.perf_counter()
     client = session.client
-    text = client.explain_string(SQL(sql).to_proto(client), "simple")
+    text = client.explain_string(SQL(sql).to_proto(client), mode)
     seconds = time.perf_counter() - start
-    text = re.sub(r"Location: \w+ ?\([^)]*\) ?\[[^\]]*\], ", "", text).strip()
+    text = _LOCATION.sub("", text).strip()
     return Outcome("ok", ("plan",), ("string",), ((text,),), 1, seconds=seconds)
 
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bothends.eval.record import Trial
+from bothends.eval.record import Trial, TrialKey
 
-__all__ = ["Budget", "Forecast", "Spent"]
+__all__ = ["Budget", "Forecast", "Spent", "kind_of", "paid_usd"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,23 @@ class Spent:
     def times(self, factor: float) -> Spent:
         """Return so many times as much."""
         return Spent(self.usd * factor, self.tokens * factor)
+
+
+def paid_usd(trial: Trial) -> float | None:
+    """Return the dollars that were paid when a trial was run; None where they are not known."""
+    if trial.status == "skipped":
+        return 0.0
+    return trial.cost.usd if trial.translated_at is None else trial.cost.engine_usd
+
+
+def kind_of(key: TrialKey, *, carried: bool) -> str:
+    """Return what trials that are expected to cost alike have in common.
+
+    Args:
+        key: The trial.
+        carried: Whether its SQL was written at another scale factor.
+    """
+    return f"{key.model} at {key.scale_factor:g}" if carried else key.model
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +63,12 @@ class Forecast:
 class Budget:
     """Admits trials while what they will probably cost fits; several threads may ask.
 
-    A trial is expected to cost the mean of its model's recorded trials. What a model's first one
-    will cost nobody knows: it starts when no other trial is under way, and may pass the budget.
-    None starts after one whose dollars are not known, where dollars are bounded.
+    A trial is expected to cost the mean of the recorded trials of its kind, which is its model's.
+    What the first one will cost nobody knows: it starts when no other trial is under way, and may
+    pass the budget. None starts after one whose dollars are not known, where dollars are bounded.
+
+    Of a trial whose SQL was written at another scale factor only the engine's work counts: what
+    the model took is paid for, and counted, once. One that was skipped cost nothing.
 
     Args:
         usd: Dollars that all trials of the run may cost; None for no bound.
@@ -72,8 +92,11 @@ class Budget:
         """Whether a trial was refused."""
         return self._exhausted
 
-    def admit(self, model: str) -> Spent | None:
-        """Wait until it can be told whether a trial of a model may start, and tell.
+    def admit(self, kind: str) -> Spent | None:
+        """Wait until it can be told whether a trial of a kind may start, and tell.
+
+        Args:
+            kind: The trial's model, or what `kind_of` returns.
 
         Returns:
             What it is expected to cost, to be given back to `settle`; None where it may not start.
@@ -81,7 +104,7 @@ class Budget:
         """
         with self._changed:
             while not self._exhausted:
-                expected = self._mean(model)
+                expected = self._mean(kind)
                 if self._may_start(expected):
                     self._under_way.append(expected or Spent())
                     return self._under_way[-1]
@@ -152,15 +175,18 @@ class Budget:
             return (usd is None or after.usd < usd) and (tokens is None or after.tokens < tokens)
         return (usd is None or after.usd <= usd) and (tokens is None or after.tokens <= tokens)
 
-    def _mean(self, model: str) -> Spent | None:
-        trials, spent = self._recorded.get(model, (0, Spent()))
+    def _mean(self, kind: str) -> Spent | None:
+        trials, spent = self._recorded.get(kind, (0, Spent()))
         return spent.times(1 / trials) if trials else None
 
     def _add(self, trial: Trial) -> None:
-        usage = trial.usage
-        tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0) if usage else 0
-        spent = Spent(trial.cost.usd or 0.0, tokens)
-        self._unpriced += trial.cost.usd is None
-        trials, before = self._recorded.get(trial.key.model, (0, Spent()))
-        self._recorded[trial.key.model] = trials + 1, before + spent
+        usd, usage = paid_usd(trial), trial.usage
+        tokens = 0
+        if usage is not None and trial.translated_at is None:
+            tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
+        spent = Spent(usd or 0.0, tokens)
+        self._unpriced += usd is None
+        kind = kind_of(trial.key, carried=trial.translated_at is not None)
+        trials, before = self._recorded.get(kind, (0, Spent()))
+        self._recorded[kind] = trials + 1, before + spent
         self._spent += spent

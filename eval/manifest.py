@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from bothends.agent.record import ModelKind
 from bothends.eval.experiment import Experiment
 
-__all__ = ["ForkOrigin", "Manifest", "ModelTerms", "QuestionTerms", "changes", "edits"]
+__all__ = ["ForkOrigin", "Manifest", "ModelTerms", "QuestionTerms", "changes", "edits", "grown"]
 
 _NAMED: Final = 3
 
@@ -83,9 +83,19 @@ class Manifest(_Terms):
     )
 
 
-def changes(old: Experiment, new: Experiment) -> list[str]:
-    """Return what differs of what is measured, a field each, nested ones by their dotted path."""
-    before, after = (dict(_flat(each.measured())) for each in (old, new))
+def changes(old: Experiment, new: Experiment, *, grow: bool = False) -> list[str]:
+    """Return what differs of what is measured, a field each, nested ones by their dotted path.
+
+    Args:
+        old: The one that was run.
+        new: The one that is to be run.
+        grow: Whether other trials may be added, so that it does not matter which there are.
+    """
+    apart = Experiment.SELECTION if grow else frozenset[str]()
+    before, after = (
+        {path: value for path, value in _flat(each.measured()) if path not in apart}
+        for each in (old, new)
+    )
     return [
         f"{path} was {json.dumps(before.get(path))} and is {json.dumps(after.get(path))}"
         for path in dict.fromkeys([*after, *before])
@@ -101,10 +111,22 @@ def _flat(values: Mapping[str, Any], outer: str = "") -> Iterator[tuple[str, Any
             yield f"{outer}{name}", value
 
 
-def edits(old: Sequence[QuestionTerms], new: Sequence[QuestionTerms]) -> list[str]:
-    """Return which questions are not what they were, a few of them, a sentence each."""
+def edits(
+    old: Sequence[QuestionTerms], new: Sequence[QuestionTerms], *, grow: bool = False
+) -> list[str]:
+    """Return which questions are not what they were, a few of them, a sentence each.
+
+    Args:
+        old: Those that were asked.
+        new: Those that are to be asked.
+        grow: Whether others may be added, so that only those are compared that both have.
+    """
     before = {each.id: each for each in old}
     after = {each.id: each for each in new}
+    if grow:
+        both = before.keys() & after.keys()
+        before = {name: each for name, each in before.items() if name in both}
+        after = {name: each for name, each in after.items() if name in both}
     edited = [
         f"question {name!r} {'is new' if name not in before else 'or its gold has changed'}"
         if name in after
@@ -114,3 +136,43 @@ def edits(old: Sequence[QuestionTerms], new: Sequence[QuestionTerms]) -> list[st
     ]
     more = len(edited) - _NAMED
     return [*edited[:_NAMED], *([f"and {more} more"] if more > 0 else [])]
+
+
+def grown(old: Manifest, new: Manifest) -> Manifest:
+    """Return the manifest of a run to which other questions, models or replicas are added.
+
+    Args:
+        old: The run's, of which nothing is lost.
+        new: What is to be run, which may be of other trials; all else is equal.
+    """
+    models = {each.spec: each for each in (*old.models, *new.models)}
+    questions = {each.id: each for each in (*old.questions, *new.questions)}
+    choice = Experiment.SELECTION - {"models", "replicas"}
+    before, after = old.experiment, new.experiment
+    chosen = {name: getattr(before, name) for name in choice}
+    if chosen != {name: getattr(after, name) for name in choice}:
+        # What two choices add up to is said by its questions alone.
+        chosen = {name: Experiment.model_fields[name].default for name in choice}
+        chosen["question_ids"] = tuple(questions)
+    prices = {
+        name: {**old.prices.get(name, {}), **value} if isinstance(value, dict) else value
+        for name, value in new.prices.items()
+    }
+    return new.model_copy(
+        update={
+            "created_at": old.created_at,
+            "forked_from": old.forked_from,
+            "experiment": after.model_copy(
+                update={
+                    **chosen,
+                    "models": tuple(models),
+                    "replicas": max(before.replicas, after.replicas),
+                }
+            ),
+            "models": tuple(models.values()),
+            "questions": tuple(questions.values()),
+            "excluded": {**old.excluded, **new.excluded},
+            "databases": {**old.databases, **new.databases},
+            "prices": prices,
+        }
+    )

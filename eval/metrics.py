@@ -86,6 +86,10 @@ class Summary:
         overhead_s: Mean seconds outside the stages.
         stage_usd: Mean dollars of each stage; None where one is unknown.
         cost_usd: C_e2e.
+        llm_usd: Mean dollars for the LLM; None where one is unknown.
+        engine_usd: Mean dollars for the engine; likewise.
+        llm_s: Mean seconds in LLM calls.
+        engine_s: Mean seconds in which the engine worked.
         input_tokens: Mean prompt tokens; None where a trial's are unknown.
         output_tokens: Mean reply tokens; likewise.
         estimated: Some tokens were counted here, not reported.
@@ -117,6 +121,10 @@ class Summary:
     overhead_s: float | None
     stage_usd: dict[Stage, float | None]
     cost_usd: Estimate
+    llm_usd: float | None
+    engine_usd: float | None
+    llm_s: float | None
+    engine_s: float | None
     input_tokens: float | None
     output_tokens: float | None
     estimated: bool
@@ -257,6 +265,10 @@ def summarise(trials: Sequence[Trial]) -> Summary:
         overhead_s=fmean(trial.overhead_s for trial in kept) if kept else None,
         stage_usd={stage: _mean(kept, _stage_usd(stage)) for stage in STAGES} if kept else {},
         cost_usd=cost_usd,
+        llm_usd=_mean(kept, lambda trial: trial.cost.llm_usd),
+        engine_usd=_mean(kept, lambda trial: trial.cost.engine_usd),
+        llm_s=_mean(kept, lambda trial: sum(each.llm_s for each in trial.stages.values())),
+        engine_s=_mean(kept, lambda trial: sum(each.engine_s for each in trial.stages.values())),
         input_tokens=_mean(kept, _input_tokens),
         output_tokens=_mean(kept, _output_tokens),
         estimated=any(trial.cost.estimated for trial in kept),

@@ -13,6 +13,7 @@ from bothends.engines.facts import EngineFacts
 __all__ = [
     "Cost",
     "ErrorClass",
+    "Executed",
     "Gold",
     "StageCost",
     "Status",
@@ -33,6 +34,7 @@ Status = Literal[
     "provider_error",
     "gold_failed",
     "unjudged",
+    "skipped",
 ]
 ErrorClass = Literal["A", "B", "C", "D"]
 
@@ -100,6 +102,29 @@ class Timing(_Record):
         """The wider of the two ranges of timings, as a part of its median."""
         both = [each for each in (self.gold_s, self.generated_s) if each and median(each) > 0]
         return max(((max(each) - min(each)) / median(each) for each in both), default=0.0)
+
+
+class Executed(_Record):
+    """What became of a query that was run at a scale factor, beside its gold there."""
+
+    status: Literal["ok", "failed", "timeout", "rejected", "unjudged"] = Field(
+        description="How it ended."
+    )
+    error: str | None = Field(None, description="Why it ended otherwise than ok, in a sentence.")
+    seconds: float = Field(
+        description="Seconds in which the engine worked: for its first execution, and before that "
+        "for its estimate, where pre-flight limits are in force."
+    )
+    row_count: int | None = Field(None, description="Rows of its result.")
+    columns: tuple[str, ...] = Field((), description="The result's column names.")
+    first_rows: tuple[tuple[Any, ...], ...] = Field(
+        (), description="The first rows of its result, cells as text or null."
+    )
+    verdict: Verdict | None = Field(None, description="Right or wrong; null if not executed.")
+    timing: Timing | None = Field(None, description="Engine timings; null if not executed.")
+    exact_match: bool | None = Field(None, description="The same query as gold.")
+    soft_f1: float | None = Field(None, description="BIRD's Soft-F1 of the result.")
+    facts: EngineFacts | None = Field(None, description="What the engine tells of its execution.")
 
 
 class StageCost(_Record):
@@ -180,6 +205,11 @@ class Trial(_Record):
     retries: int = Field(0, description="LLM attempts that a provider fault made necessary.")
     retry_s: float = Field(0.0, description="Seconds in failed attempts and back-off.")
     replayed: bool = Field(False, description="LLM seconds and tokens are a recording's.")
+    translated_at: float | None = Field(
+        None,
+        description="The scale factor at which the agent wrote the SQL, where that is not this "
+        "trial's: of what it says only the run of the query was measured here.",
+    )
     fingerprint: str = Field(description="Digest of the engine's fingerprint in the manifest.")
     bothends_version: str = Field(description="The version that wrote this.")
     started_at: str = Field(description="When it started, ISO 8601, UTC.")

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from datetime import UTC, datetime
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bothends.engines import Capability, Engine, Limits
+from bothends.engines import Capability, Engine
 from bothends.engines.registry import engine_name
-from bothends.engines.slots import EngineSlots
 from bothends.eval.budget import Budget
-from bothends.eval.cost import describe_pricing
 from bothends.eval.experiment import Experiment
 from bothends.eval.fork import start_fork
-from bothends.eval.grounds import Grounds, data_changed, fingerprint_digest, question_terms
-from bothends.eval.manifest import Manifest, ModelTerms, QuestionTerms
-from bothends.eval.record import TrialKey
+from bothends.eval.grounds import Grounds, data_changed, question_terms
+from bothends.eval.preparation import describe_run, load_models, terms_of
+from bothends.eval.record import Trial, TrialKey
 from bothends.eval.recording import recording, recording_files
 from bothends.eval.redaction import load_redaction, tried
 from bothends.eval.store import RunDirectory
-from bothends.eval.suites.base import Question, Suite
+from bothends.eval.suites.base import Question
 from bothends.eval.watcher import Silent, Watcher
 from bothends.eval.work import Planned, Work
 from bothends.infra.errors import UsageError
@@ -31,20 +26,16 @@ from bothends.infra.prices import (
     EnginePrice,
     NoPricing,
     PriceBook,
-    Pricing,
     ScanPrice,
-    TokenPricing,
 )
-from bothends.infra.system import describe_hardware, package_versions
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import BaseCallbackHandler
 
     from bothends.agent.models.base import Case, Model
-    from bothends.eval.trial import Terms
     from bothends.tools.text import Redaction
 
-__all__ = ["run_experiment"]
+__all__ = ["planned_keys", "run_experiment"]
 
 
 def run_experiment(
@@ -58,6 +49,8 @@ def run_experiment(
     fork_from: Sequence[Path] = (),
     redaction: Redaction | None = None,
     watcher: Watcher | None = None,
+    grow: bool = False,
+    elsewhere: Sequence[Trial] = (),
 ) -> RunDirectory:
     """Run what of an experiment has not been run yet.
 
@@ -77,6 +70,9 @@ def run_experiment(
         redaction: What each result cell goes through before a model sees it or it is kept; what
             the experiment names for None.
         watcher: Who is told how it goes.
+        grow: Whether the directory may hold a run of other questions, models or replicas, to
+            which these are added.
+        elsewhere: Trials of other directories that count against the budget.
 
     Returns:
         The run directory, complete unless the budget did not allow it; the watcher is told.
@@ -85,7 +81,6 @@ def run_experiment(
         BothendsError: If something does not exist, does not fit or cannot be reached. What was
             recorded before is kept.
     """
-    from bothends.agent.models.registry import load_model
     from bothends.agent.telemetry import tracing
 
     watcher = watcher or Silent()
@@ -94,15 +89,7 @@ def run_experiment(
     questions = experiment.select(suite)
     prices = PriceBook.load(experiment.prices)
     machine = prices.engine(experiment.machine)
-
-    def load(spec: str) -> Model:
-        return load_model(
-            spec, prices=prices, base_url=experiment.base_url, sampling=experiment.sampling
-        )
-
-    models = [load(spec) for spec in experiment.models]
-    _check_labels(models)
-    checker = load(experiment.checker) if experiment.checker else None
+    models, checker = load_models(experiment, prices)
     if record is not None and not experiment.transcripts:
         raise UsageError(
             "a recording keeps the conversations, and --no-transcripts is to keep none: give "
@@ -113,9 +100,10 @@ def run_experiment(
 
     directory = RunDirectory(out)
     asked = question_terms(questions, engine_name(experiment.engine))
-    if directory.holds(experiment, asked, len(models) * len(questions) * experiment.replicas):
+    keys = [key for key, _, _ in planned_keys(experiment, questions, models)]
+    if directory.holds(experiment, asked, keys, grow=grow):
         if data_changed(directory.manifest, experiment, suite):
-            directory.refuse(["the data are not the same"], experiment.task)
+            directory.refuse(["the data are not the same"], "sweep" if grow else experiment.task)
         trials = directory.trials()
         watcher.begin(directory.manifest, trials, len(trials))
         return directory
@@ -123,18 +111,18 @@ def run_experiment(
     with Grounds(experiment, suite, questions, watcher.phase) as grounds:
         engine = grounds.at(questions[0].database).engines[0]
         _check_scans(experiment, engine, machine)
-        manifest = _manifest(
+        manifest = describe_run(
             experiment, out.resolve().name, suite, asked, models, engine, grounds, prices, machine
         )
         planned = _plan(experiment, engine, questions, models)
         with directory.alone():
             start_fork(directory, manifest, fork_from, {trial.key for trial in planned})
-            directory.start(manifest)
+            directory.start(manifest, grow=grow)
             done = directory.trials()
-            watcher.begin(manifest, done, len(planned))
             had = {trial.key for trial in done}
             todo = [trial for trial in planned if trial.key not in had]
-            budget = Budget(experiment.budget_usd, experiment.budget_tokens, done)
+            watcher.begin(manifest, done, len(done) + len(todo))
+            budget = Budget(experiment.budget_usd, experiment.budget_tokens, [*done, *elsewhere])
             forecast = budget.forecast([each.model.spec for each in todo])
             if not todo or not watcher.go_on(forecast):
                 return directory
@@ -157,7 +145,7 @@ def run_experiment(
 
                 for database, part in groupby(todo, lambda trial: trial.question.database):
                     slots = grounds.at(database)
-                    terms = _terms(experiment, slots, manifest, prices, machine, redaction)
+                    terms = terms_of(experiment, slots, manifest, prices, machine, redaction)
                     work = Work(
                         experiment, terms, checker, directory, budget, handlers_for, watcher
                     )
@@ -165,78 +153,6 @@ def run_experiment(
             if budget.exhausted:
                 watcher.stopped(f"{budget.why()}; the same command with a larger budget goes on")
     return directory
-
-
-def _manifest(
-    experiment: Experiment,
-    name: str,
-    suite: Suite,
-    asked: tuple[QuestionTerms, ...],
-    models: Sequence[Model],
-    engine: Engine,
-    grounds: Grounds,
-    prices: PriceBook,
-    machine: EnginePrice,
-) -> Manifest:
-    ground = asdict(engine.fingerprint())
-    databases = grounds.digests if len(grounds.digests) > 1 else {}
-    return Manifest(
-        name=name,
-        created_at=_now(),
-        experiment=experiment,
-        models=tuple(
-            ModelTerms(
-                spec=model.spec,
-                label=model.label,
-                kind=model.kind,
-                description=model.description,
-                priced_by=describe_pricing(model.pricing, prices),
-                sampling=dict(model.sampling),
-            )
-            for model in models
-        ),
-        questions=asked,
-        excluded=experiment.excluded(suite),
-        fingerprint=fingerprint_digest(ground, databases),
-        engine=ground,
-        databases=databases,
-        machine=machine.describe(),
-        prices=prices.snapshot(
-            [*(model.pricing for model in models), *_embedding_pricing(experiment)], [machine]
-        ),
-        versions=package_versions(),
-        hardware=describe_hardware(),
-    )
-
-
-def _embedding_pricing(experiment: Experiment) -> Iterator[Pricing]:
-    embeddings = experiment.recipe.embeddings
-    if embeddings is not None and embeddings.priced_as is not None:
-        provider, _, model = embeddings.priced_as.partition(":")
-        yield TokenPricing(provider, model)
-
-
-def _terms(
-    experiment: Experiment,
-    slots: EngineSlots,
-    manifest: Manifest,
-    prices: PriceBook,
-    machine: EnginePrice,
-    redaction: Redaction | None,
-) -> Terms:
-    from bothends.eval.trial import Terms
-
-    return Terms(
-        slots=slots,
-        fingerprint=manifest.fingerprint,
-        limits=Limits(timeout_s=experiment.timeout_s, max_rows=experiment.max_rows),
-        regimen=experiment.regimen,
-        prices=prices,
-        machine=machine,
-        billing=experiment.billing,
-        redaction=redaction,
-        keeps_gold=experiment.transcripts,
-    )
 
 
 def _check_budget(experiment: Experiment, models: Sequence[Model], checker: Model | None) -> None:
@@ -265,44 +181,46 @@ def _check_scans(experiment: Experiment, engine: Engine, machine: EnginePrice) -
 def _plan(
     experiment: Experiment, engine: Engine, questions: Sequence[Question], models: Sequence[Model]
 ) -> list[Planned]:
-    """Order the trials so that whatever drifts over a run falls on all models alike."""
     from bothends.agent.models.base import Case
 
     return [
         Planned(
-            TrialKey(
-                suite=experiment.suite,
-                question_id=question.id,
-                engine=engine.name,
-                scale_factor=experiment.scale_factor,
-                model=model.spec,
-                checker=experiment.checker,
-                recipe=experiment.recipe.name,
-                replica=replica,
-            ),
+            key,
             question,
             Case(
                 question.id,
                 question.prompt,
-                replica,
+                key.replica,
                 question.gold_sql(engine.name),
                 engine.dialect,
             ),
             model,
         )
-        for database in dict.fromkeys(question.database for question in questions)
-        for replica in range(experiment.replicas)
-        for question in questions
-        if question.database == database
-        for model in models
+        for key, question, model in planned_keys(experiment, questions, models)
     ]
 
 
-def _check_labels(models: Sequence[Model]) -> None:
-    twice = [label for label, n in Counter(model.label for model in models).items() if n > 1]
-    if twice:
-        raise UsageError(f"two models are called {twice[0]!r}: tell them apart with ?label=NAME")
+def planned_keys(
+    experiment: Experiment, questions: Sequence[Question], models: Sequence[Model]
+) -> Iterator[tuple[TrialKey, Question, Model]]:
+    """Return the trials in such an order that whatever drifts over a run falls on all models alike.
 
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    Args:
+        experiment: What is run.
+        questions: Its questions.
+        models: Its models.
+    """
+    for database in dict.fromkeys(question.database for question in questions):
+        asked = [question for question in questions if question.database == database]
+        for replica, question, model in product(range(experiment.replicas), asked, models):
+            key = TrialKey(
+                suite=experiment.suite,
+                question_id=question.id,
+                engine=engine_name(experiment.engine),
+                scale_factor=experiment.scale_factor,
+                model=model.spec,
+                checker=experiment.checker,
+                recipe=experiment.recipe.name,
+                replica=replica,
+            )
+            yield key, question, model

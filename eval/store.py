@@ -13,11 +13,11 @@ from typing import Final, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from bothends.eval.experiment import Experiment
-from bothends.eval.manifest import Manifest, QuestionTerms, changes, edits
+from bothends.eval.manifest import Manifest, QuestionTerms, changes, edits, grown
 from bothends.eval.members import append_member, drop_torn_member, read_members
 from bothends.eval.record import Gold, Trial, TrialKey
 from bothends.eval.transcripts import Transcript
-from bothends.infra.appending import append_whole, drop_torn_line
+from bothends.infra.appending import append_whole, drop_torn_line, write_whole
 from bothends.infra.errors import RecordError
 from bothends.infra.redact import Secrets
 
@@ -63,29 +63,42 @@ class RunDirectory:
             raise RecordError(f"{file} cannot be read: {_first_line(error)}") from None
 
     def holds(
-        self, experiment: Experiment, questions: Sequence[QuestionTerms], trials: int
+        self,
+        experiment: Experiment,
+        questions: Sequence[QuestionTerms],
+        keys: Collection[TrialKey],
+        *,
+        grow: bool = False,
     ) -> bool:
         """Return whether this experiment is in it, with all of its trials.
 
         Args:
             experiment: The experiment.
             questions: Its questions as they are now.
-            trials: How many trials it has.
+            keys: Its trials.
+            grow: Whether there may be others beside them.
 
         Raises:
             RecordError: If it holds another run; the message says what differs.
         """
         if not (self.path / "manifest.json").exists():
             return False
-        self.refuse(self.differences(experiment, questions), experiment.task)
-        return len(self.trials()) == trials
+        self.refuse(self.differences(experiment, questions, grow=grow), _task(experiment, grow))
+        return {trial.key for trial in self.trials()}.issuperset(keys)
 
-    def differences(self, experiment: Experiment, questions: Sequence[QuestionTerms]) -> list[str]:
+    def differences(
+        self,
+        experiment: Experiment,
+        questions: Sequence[QuestionTerms],
+        *,
+        grow: bool = False,
+    ) -> list[str]:
         """Return what differs between the run that is here and an experiment, a sentence each.
 
         Args:
             experiment: The experiment.
             questions: Its questions as they are now.
+            grow: Whether it may have other trials.
 
         Raises:
             RecordError: If the directory holds no run, or one that cannot be read.
@@ -93,19 +106,25 @@ class RunDirectory:
         # Without secrets, as what is here was written.
         safe = Secrets.of_environment(experiment.engine).cleaned
         old = self.manifest
-        return changes(old.experiment, experiment) or edits(
-            old.questions, list(map(safe, questions))
+        return changes(old.experiment, experiment, grow=grow) or edits(
+            old.questions, list(map(safe, questions)), grow=grow
         )
 
-    def start(self, manifest: Manifest) -> None:
+    def start(self, manifest: Manifest, *, grow: bool = False) -> None:
         """Write the manifest, or check that the one that is there is of the same run.
+
+        Args:
+            manifest: The run's.
+            grow: Whether it may add questions, models or replicas to those that are there.
 
         Raises:
             RecordError: If the directory holds another run; the message says what differs.
         """
         self._secrets = Secrets.of_environment(manifest.experiment.engine)
         if (self.path / "manifest.json").exists():
-            self.check(manifest)
+            self.check(manifest, grow=grow)
+            if grow:
+                self._write_manifest(grown(self.manifest, manifest))
         else:
             for name in _LINES:
                 if (self.path / name).exists():
@@ -113,16 +132,18 @@ class RunDirectory:
                         f"{self.path} holds {name} of a run whose manifest.json is gone: put that "
                         "back, remove the directory, or give another with --out"
                     )
-            try:
-                self.path.mkdir(parents=True, exist_ok=True)
-                temporary = self.path / "manifest.json.tmp"
-                temporary.write_text(self._safe(manifest).model_dump_json(indent=2) + "\n")
-                temporary.replace(self.path / "manifest.json")
-            except OSError as error:
-                raise RecordError(f"{self.path} cannot be written: {error.strerror}") from None
+            self._write_manifest(manifest)
         for name in _LINES:
             drop_torn_line(self.path / name)
         drop_torn_member(self.path / _TRANSCRIPTS)
+
+    def _write_manifest(self, manifest: Manifest) -> None:
+        text = self._safe(manifest).model_dump_json(indent=2) + "\n"
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            write_whole(self.path / "manifest.json", text)
+        except OSError as error:
+            raise RecordError(f"{self.path} cannot be written: {error.strerror}") from None
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -146,17 +167,21 @@ class RunDirectory:
                 ) from None
             yield
 
-    def check(self, manifest: Manifest) -> None:
+    def check(self, manifest: Manifest, *, grow: bool = False) -> None:
         """Check that the directory holds no run, or this one.
+
+        Args:
+            manifest: The run's.
+            grow: Whether it may have other trials.
 
         Raises:
             RecordError: If it holds another; the message says what differs.
         """
         if (self.path / "manifest.json").exists():
-            changed = self.differences(manifest.experiment, manifest.questions)
+            changed = self.differences(manifest.experiment, manifest.questions, grow=grow)
             if self.manifest.fingerprint != manifest.fingerprint:
                 changed.append("the engine, its version or its data are not the same")
-            self.refuse(changed, manifest.experiment.task)
+            self.refuse(changed, _task(manifest.experiment, grow))
 
     def write(self, manifest: Manifest, golds: Iterable[Gold], trials: Iterable[Trial]) -> None:
         """Write a whole run at once, in place of what was there of it.
@@ -261,7 +286,7 @@ class RunDirectory:
 
         Args:
             changed: What differs, a sentence each; empty where nothing does.
-            task: What is done, `run` or `score`.
+            task: What is done, `run`, `score` or `sweep`.
 
         Raises:
             RecordError: If something differs.
@@ -277,6 +302,10 @@ class RunDirectory:
             f"{self.path} holds another run: {'; '.join(changed)}. "
             f"{fork} another directory with --out, or remove this one."
         )
+
+
+def _task(experiment: Experiment, grow: bool) -> str:
+    return "sweep" if grow else experiment.task
 
 
 def _parsed(kind: type[_RecordT], text: bytes, file: Path) -> _RecordT:

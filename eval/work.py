@@ -20,8 +20,8 @@ from bothends.infra.errors import RefusedError
 if TYPE_CHECKING:
     from bothends.agent.agent import Agent
     from bothends.agent.models.base import Case, Model
+    from bothends.eval.assessment import Terms
     from bothends.eval.recording import HandlersFor
-    from bothends.eval.trial import Terms
 
 __all__ = ["Planned", "Work"]
 
@@ -66,7 +66,7 @@ class Work:
         handlers_for: HandlersFor,
         watcher: Watcher,
     ) -> None:
-        from bothends.eval.trial import GoldBook
+        from bothends.eval.gold_book import GoldBook
 
         self._experiment = experiment
         self._terms = terms
@@ -75,7 +75,7 @@ class Work:
         self._budget = budget
         self._handlers_for = handlers_for
         self._watcher = watcher
-        self._golds = GoldBook(experiment.suite, experiment.scale_factor, terms, directory)
+        self._golds = GoldBook(experiment.suite, experiment.scale_factor, terms.bench, directory)
         self._telling = threading.Lock()
         self._interrupted = False
 
@@ -97,7 +97,7 @@ class Work:
         """Return what a thread does with each trial: it has an engine and agents of its own."""
         from bothends.agent.agent import Agent
 
-        engine = QueuedEngine(self._terms.slots)
+        engine = QueuedEngine(self._terms.bench.slots)
         agents: dict[str, Agent] = {}
 
         def do(planned: Planned) -> bool:
@@ -108,9 +108,10 @@ class Work:
                     model,
                     checker=self._checker,
                     recipe=self._experiment.recipe,
-                    limits=self._terms.limits,
+                    limits=self._terms.bench.limits,
                     retry=self._experiment.retry,
-                    redaction=self._terms.redaction,
+                    redaction=self._terms.bench.redaction,
+                    preflight=self._terms.bench.preflight,
                 )
             expected = self._budget.admit(model.spec)
             if expected is None:

@@ -35,3 +35,21 @@ def drop_torn_line(file: Path) -> None:
         end = whole.rfind(b"\n") + 1
         if end != len(whole):
             os.truncate(file, end)
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Write a file in place of what it held, so that it is always the old or the new one, whole.
+
+    Args:
+        file: The file, in a directory that is there.
+        text: What it is to hold.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    temporary = file.with_name(f"{file.name}.tmp")
+    with temporary.open("w", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    temporary.replace(file)

@@ -168,7 +168,8 @@ def repository_files() -> Iterator[Path]:
             for name in folders
             if name not in NOT_OURS and not name.endswith(".egg-info") and name[0] != "."
         ]
-        yield from (Path(directory, name) for name in files)
+        # A worktree has a file where a clone has the folder.
+        yield from (Path(directory, name) for name in files if name != ".git")
     yield ROOT / ".ci" / "run"
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
-from bothends.engines import Engine, Limits
+from bothends.engines import Engine, Limits, Outcome
+from bothends.tools.preflight import Preflight, refusal
 from bothends.tools.report import ToolReport
 from bothends.tools.text import Redaction, redacted_rows, rows_as_text
 
-__all__ = ["run_query_tool"]
+__all__ = ["run_query_tool", "run_within"]
 
 _SHOWN_ROWS = 20
 
@@ -18,21 +19,54 @@ class _Arguments(BaseModel):
     sql: str = Field(description="The query. It must only read.")
 
 
+def run_within(
+    engine: Engine, sql: str, limits: Limits, preflight: Preflight | None
+) -> tuple[Outcome, float]:
+    """Run a query to completion, unless the engine's estimate of it passes a limit.
+
+    Args:
+        engine: The engine.
+        sql: The query.
+        limits: Time and rows that it may take.
+        preflight: What it is refused for before it runs; None for nothing.
+
+    Returns:
+        What became of it, and the seconds in which the engine worked: for the estimate, which is
+        only asked for where a limit is in force, and for the query.
+    """
+    estimate_s = 0.0
+    if preflight is not None and preflight.in_force:
+        estimate = engine.estimate(sql)
+        estimate_s = estimate.seconds
+        if (reason := refusal(estimate, preflight)) is not None:
+            return Outcome(status="rejected", error=reason), estimate_s
+    outcome = engine.execute(sql, limits)
+    return outcome, estimate_s + outcome.seconds
+
+
 def run_query_tool(
-    engine: Engine, limits: Limits, characters: int, redaction: Redaction | None = None
+    engine: Engine,
+    limits: Limits,
+    characters: int,
+    redaction: Redaction | None = None,
+    preflight: Preflight | None = None,
 ) -> BaseTool:
     """Return the `run_query` tool over an engine.
+
+    Where pre-flight limits are in force, the engine is first asked what the query would do. That
+    is a part of its work for this call, in seconds and in cost.
 
     Args:
         engine: The engine.
         limits: Time and rows that the query may take.
         characters: Characters of its result that are shown at most.
         redaction: What each cell goes through before it is shown.
+        preflight: What the query is refused for before it runs; None for nothing.
     """
 
     def run_query(sql: str) -> tuple[str, ToolReport]:
-        outcome = engine.execute(sql, limits)
-        report = ToolReport(engine_s=outcome.seconds, error=outcome.error, sql=sql, outcome=outcome)
+        outcome, engine_s = run_within(engine, sql, limits, preflight)
+        report = ToolReport(engine_s=engine_s, error=outcome.error, sql=sql, outcome=outcome)
         if outcome.status != "ok":
             return f"{outcome.status}: {outcome.error}", report
         shown = redacted_rows(outcome, _SHOWN_ROWS, redaction)

@@ -67,3 +67,11 @@ class Model:
     recipe: str | None = None
     sampling: Mapping[str, float | int | str | None] = field(default_factory=dict)
     checker_pricing: Pricing | None = None
+
+    def pricing_of(self, checker: Model | None) -> Pricing:
+        """Return what the calls of its checker are priced by.
+
+        Args:
+            checker: The checker, where that is another model.
+        """
+        return checker.pricing if checker is not None else self.checker_pricing or self.pricing

@@ -24,6 +24,7 @@ def caveats(source: ReportInput) -> list[str]:
         *_left_out(source),
         *_bases(source),
         *_excluded(source.trials),
+        *_skipped(source.trials),
         *_timings(source.trials),
         *_few(source),
     ]
@@ -110,6 +111,16 @@ def _excluded(trials: Iterable[Trial]) -> Iterable[str]:
         yield (
             f"Gold's own result is one of several right ones on {plural(len(several), 'question')} "
             f"({join(list(several))}): a verdict of wrong may be unjust there. gold.jsonl says why."
+        )
+
+
+def _skipped(trials: Sequence[Trial]) -> Iterable[str]:
+    skipped = [trial.key.question_id for trial in trials if trial.status == "skipped"]
+    if skipped:
+        yield (
+            f"{plural(len(skipped), 'trial')} not run, on question "
+            f"{join(list(dict.fromkeys(skipped)))}: the query passed its time limit at a smaller "
+            "scale factor, and is taken, and charged, to do so here."
         )
 
 

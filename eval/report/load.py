@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from bothends.eval.experiment import Regimen
+from bothends.eval.manifest import Manifest
 from bothends.eval.record import TrialKey
 from bothends.eval.report.source import ReportInput, merged
 from bothends.eval.store import RunDirectory
 from bothends.eval.transcripts import Transcript
 from bothends.infra.errors import RecordError
+from bothends.infra.prices import EnginePrice, Machine, ScanPrice
 
 __all__ = ["load_report", "load_reports", "run_directories"]
 
@@ -85,10 +87,22 @@ def load_report(path: Path) -> ReportInput:
         left_out=manifest.excluded,
         questions=manifest.questions,
         trials=trials,
+        price=_engine_price(manifest),
+        timeout_s=experiment.timeout_s,
         checker=experiment.checker,
         golds=directory.golds(),
         transcripts=transcripts,
     )
+
+
+def _engine_price(manifest: Manifest) -> EnginePrice | None:
+    """Return what the engine was priced as, from the manifest's snapshot alone."""
+    for name, price in manifest.prices["machines"].items():
+        kind = ScanPrice if "usd_per_tb" in price else Machine
+        made: EnginePrice = kind(name=name, **price)
+        if made.describe() == manifest.machine:
+            return made
+    return None
 
 
 def _in_words(regimen: Regimen) -> str:

@@ -14,6 +14,7 @@ _STATUSES: tuple[tuple[Status, str, str], ...] = (
     ("rejected", "Rejected", "The read-only guard refused the query."),
     ("no_query", "No query", "The agent ended without running a query."),
     ("gave_up", "Gave up", "The agent reached its step limit."),
+    ("skipped", "Skipped", "Not run: it passed its time limit at a smaller scale factor."),
 )
 _APART: tuple[tuple[Status, str, str], ...] = (
     ("provider_error", "Provider error", "Not scored: the model's provider failed."),

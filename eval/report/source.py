@@ -11,6 +11,7 @@ from bothends.eval.manifest import ModelTerms, QuestionTerms
 from bothends.eval.metrics import Summary, counted, summarise
 from bothends.eval.record import Gold, Trial, TrialKey
 from bothends.eval.transcripts import Transcript
+from bothends.infra.prices import EnginePrice
 
 __all__ = ["Group", "ReportInput", "contenders", "groups", "merged", "split"]
 
@@ -42,6 +43,8 @@ class ReportInput:
         left_out: Questions of the suite that were not asked, with the reasons, by id.
         questions: The questions, in the suite's order.
         trials: Every trial of the run.
+        price: What the engine's work costs; None where the runs do not agree.
+        timeout_s: The time limit of a query, in seconds; the shortest of several runs.
         checker: The checker, where it is not the controller's model.
         golds: The gold results that are recorded.
         transcripts: Returns the transcripts that are kept of the trials with these keys.
@@ -66,6 +69,8 @@ class ReportInput:
     trials: Sequence[Trial]
     versions: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    price: EnginePrice | None = None
+    timeout_s: float = 300.0
     checker: str | None = None
     golds: Sequence[Gold] = ()
     transcripts: Callable[[Collection[TrialKey]], Iterable[Transcript]] = _no_transcripts
@@ -183,6 +188,8 @@ def merged(name: str, runs: Sequence[ReportInput]) -> ReportInput:
     def each(term: Callable[[ReportInput], str]) -> str:
         return "; ".join(dict.fromkeys(term(run) for run in runs))
 
+    prices = {run.price for run in runs}
+
     return ReportInput(
         name=name,
         suite=each(lambda run: run.suite),
@@ -202,6 +209,8 @@ def merged(name: str, runs: Sequence[ReportInput]) -> ReportInput:
         trials=[trial for run in runs for trial in run.trials],
         versions={package: version for run in runs for package, version in run.versions.items()},
         left_out={question: why for run in runs for question, why in run.left_out.items()},
+        price=prices.pop() if len(prices) == 1 else None,
+        timeout_s=min(run.timeout_s for run in runs),
         parts=tuple(runs),
     )
 

@@ -10,6 +10,7 @@ from bothends.eval.metrics import Estimate
 from bothends.eval.report.breakdown import by_database, by_difficulty, official
 from bothends.eval.report.certainty import certainty_tables
 from bothends.eval.report.outcomes import models, outcomes
+from bothends.eval.report.scale import by_scale, forecast_table
 from bothends.eval.report.source import Group, ReportInput, contenders, groups, split
 from bothends.eval.report.table import MODEL, Basis, Cell, Column, Table, marked, name_cell
 
@@ -48,6 +49,8 @@ def tables(source: ReportInput) -> tuple[Table, ...]:
     The last report's are kept, since each way of showing it asks for them.
     """
     builders: tuple[Callable[[ReportInput], Table | None], ...] = (
+        by_scale,
+        forecast_table,
         by_model,
         official,
         by_difficulty,

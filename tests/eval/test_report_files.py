@@ -1,4 +1,4 @@
-"""A report's files: the same bytes for the same runs, equal values in each form, several runs."""
+"""A report's files: the same bytes for the same runs, the same values in each form."""
 
 from __future__ import annotations
 

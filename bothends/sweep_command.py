@@ -1,0 +1,67 @@
+"""`bothends sweep`: translate once, execute at every scale factor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bothends.attend import attended
+from bothends.options import with_options_of
+from bothends.run_command import experiment_of, recording_of, run
+from bothends.scales import scale_factors_of
+
+__all__ = ["sweep"]
+
+
+@with_options_of(run, but=("scale_factor", "fork"))
+def sweep(
+    context: typer.Context,
+    *,
+    scale_factors: Annotated[
+        str, typer.Option(help="Scale factors at which queries are executed, as in 0.01,0.1,1.")
+    ],
+    translate_at: Annotated[
+        float | None,
+        typer.Option(help="Scale factor at which the agent works. Default: the smallest of these."),
+    ] = None,
+    skip_after_timeout: Annotated[
+        bool,
+        typer.Option(
+            "--skip-after-timeout",
+            help="Do not try a query that passed --timeout at larger scale factors: it is taken, "
+            "and charged, to pass it there too.",
+        ),
+    ] = False,
+    **options: Any,
+) -> None:
+    """Translate each question once, and execute query and gold at every scale factor.
+
+    What a model takes is that of the one translation; what the engine takes is measured at each
+    scale. The same command goes on where it was stopped; with more scale factors, models,
+    questions or replicas it runs what is new of them. Exits with 3 where the budget ended it.
+    """
+    from bothends.eval.sweep import check_scale_factors, run_sweep
+    from bothends.launch import sweep_directory
+
+    file: Path | None = options["experiment"]
+    scales = scale_factors_of(scale_factors)
+    home = translate_at if translate_at is not None else min(scales)
+    check_scale_factors((home,))
+    experiment = experiment_of(context, file, {**options, "scale_factor": home}).model_copy(
+        update={"scale_factor": home}
+    )
+    directory = options["out"] or sweep_directory(experiment, file)
+    attended(
+        directory,
+        lambda progress: run_sweep(
+            experiment,
+            scales,
+            directory,
+            skip_after_timeout=skip_after_timeout,
+            **recording_of(options),
+            watcher=progress,
+        ),
+        ask=not options["yes"],
+    )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from bothends.eval.metrics import counted
+from bothends.eval.outlook import Outlook
 from bothends.eval.record import Trial
 from bothends.eval.report.parts_chart import parts_chart
 from bothends.eval.report.points import colors
+from bothends.eval.report.scale import outlook_of
 from bothends.eval.report.scale_chart import ScalePoint, cvq_chart, ves_star_chart
 from bothends.eval.report.source import Group, ReportInput, groups
 
@@ -47,13 +49,17 @@ def scale_figures(source: ReportInput) -> list[ScaleFigure]:
         return []
     color = colors(source)
     points = [_point(group, color[group.label]) for group in found]
+    outlook = outlook_of(source)
+    crossings = () if outlook is None else outlook.crossings
+    later = [] if outlook is None else _forecast(outlook, color)
     return [
         ScaleFigure(
             "cvq_by_scale",
             "Cost per valid query as data grows",
-            "CVQ: mean(C_e2e) / EX. Where lines cross, another model becomes the cheaper one.",
-            cvq_chart(points, (), *_WIDE),
-            cvq_chart(points, (), *_NARROW),
+            "CVQ: mean(C_e2e) / EX. Dashed with a band: forecast. Circled: another model becomes "
+            "the cheaper one.",
+            cvq_chart([*points, *later], crossings, *_WIDE),
+            cvq_chart([*points, *later], crossings, *_NARROW),
         ),
         ScaleFigure(
             "ves_star_by_scale",
@@ -86,6 +92,23 @@ def _point(group: Group, color: int) -> ScalePoint:
         engine_s=_mean(trials, lambda trial: sum(each.engine_s for each in trial.stages.values())),
         ves_star=summary.ves_star.mean,
     )
+
+
+def _forecast(outlook: Outlook, color: Mapping[str, int]) -> list[ScalePoint]:
+    """Return the points beyond what was measured."""
+    return [
+        ScalePoint(
+            model=label,
+            color=color[label],
+            scale_factor=scale,
+            cvq_usd=each.cvq_usd,
+            forecast=True,
+            low_usd=each.low_usd,
+            high_usd=each.high_usd,
+        )
+        for label, scales in outlook.forecasts.items()
+        for scale, each in scales.items()
+    ]
 
 
 def _mean(trials: Sequence[Trial], value: Callable[[Trial], float | None]) -> float | None:

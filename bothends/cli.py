@@ -21,6 +21,7 @@ from bothends.run_command import run
 from bothends.score_command import score
 from bothends.sweep_command import sweep
 from bothends.transcript_command import transcript
+from bothends.view_command import view
 
 __all__ = ["app", "main"]
 
@@ -91,6 +92,7 @@ app.command()(score)
 app.command()(report)
 app.command()(forecast)
 app.command()(transcript)
+app.command()(view)
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from typing import Final
 
 from bothends.eval.report.chart import scatter
 from bothends.eval.report.points import points
+from bothends.eval.report.scales import scale_figures
 from bothends.eval.report.source import ReportInput
 from bothends.infra.errors import RecordError
 
@@ -23,7 +24,8 @@ _RULE: Final = re.compile(r"([^{}]+)\{([^{}]*)\}")
 def figures(source: ReportInput) -> dict[str, str]:
     """Return the report's charts as inline SVG, by their files' names."""
     placed = points(source)
-    return {"cost_and_time": scatter(placed, 720, 460)} if placed else {}
+    first = {"cost_and_time": scatter(placed, 720, 460)} if placed else {}
+    return first | {each.name: each.wide for each in scale_figures(source)}
 
 
 def write_figures(source: ReportInput, directory: Path) -> tuple[Path, ...]:

@@ -18,13 +18,14 @@ from bothends.eval.report.chart import scatter
 from bothends.eval.report.embed import embedded
 from bothends.eval.report.format import DASH
 from bothends.eval.report.points import points, signed
+from bothends.eval.report.scales import scale_figures
 from bothends.eval.report.source import ReportInput, groups
 from bothends.eval.report.table import MARKS, Table
 from bothends.eval.report.tables import all_tables
 from bothends.eval.report.terms import scale_words, terms
 from bothends.infra.errors import RecordError
 
-__all__ = ["PAGE_BYTES", "write_html"]
+__all__ = ["PAGE_BYTES", "render_html", "write_html"]
 
 PAGE_BYTES = 5_900_000
 """How large the page may grow: details of trials are left out, and said to be, beyond it."""
@@ -61,19 +62,29 @@ def write_html(source: ReportInput, path: Path, *, page_bytes: int = PAGE_BYTES)
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # A model can write half a surrogate pair, which UTF-8 cannot hold.
-        path.write_bytes(_render(source, page_bytes).encode("utf-8", "replace"))
+        path.write_bytes(render_html(source, page_bytes=page_bytes))
     except OSError as error:
         raise RecordError(f"{path} cannot be written: {error.strerror}") from None
     return path
 
 
-def _render(source: ReportInput, page_bytes: int) -> str:
+def render_html(
+    source: ReportInput, *, page_bytes: int = PAGE_BYTES, version: str | None = None
+) -> bytes:
+    """Return the report's page.
+
+    Args:
+        source: The run, or several.
+        page_bytes: How large the page may grow, in bytes.
+        version: Of a page that `bothends view` serves: the page asks that server, and no other,
+            whether there is a later one. None for a page that asks nobody for anything.
+    """
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     # One function around all of it: the files share names, the page's globals stay clean.
-    script = '"use strict";\n(() => {\n' + "".join(map(_file, SCRIPTS)) + "start();\n})();\n"
+    parts = "".join(map(_file, SCRIPTS)) + "start();\n" + (_file("live.js") if version else "")
+    script = f'"use strict";\n(() => {{\n{parts}}})();\n'
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     found, placed = groups(source), points(source)
     shown = all_tables(source)
@@ -81,6 +92,7 @@ def _render(source: ReportInput, page_bytes: int) -> str:
     told = verdict_on_difference(source)
     page = environment.from_string(_file("report.html")).render(
         source=source,
+        version=version,
         scale=scale_words(source),
         first=first,
         others=[*others, *([told] if told else [])],
@@ -93,6 +105,11 @@ def _render(source: ReportInput, page_bytes: int) -> str:
         charts=[Markup(scatter(placed, *size)) for size in CHARTS]  # noqa: S704
         if placed
         else [],
+        # The charts escape their words themselves.
+        scales=[
+            (each, Markup(each.wide), Markup(each.narrow))  # noqa: S704
+            for each in scale_figures(source)
+        ],
         front=any(point.front for point in placed),
         unplaced=[signed(group) for group in found if group.summary.cvq.mean is None],
         style=Markup("".join(map(_file, STYLES))),  # noqa: S704
@@ -104,7 +121,8 @@ def _render(source: ReportInput, page_bytes: int) -> str:
     )
     # What is left of the page's bytes is for the trials.
     data = _json(embedded(source, page_bytes - len(page.encode("utf-8", "replace"))))
-    return page.replace(DATA_PLACE, data, 1)
+    # A model can write half a surrogate pair, which UTF-8 cannot hold.
+    return page.replace(DATA_PLACE, data, 1).encode("utf-8", "replace")
 
 
 DATA_PLACE = "<!--data-->"

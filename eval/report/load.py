@@ -15,7 +15,7 @@ from bothends.eval.transcripts import Transcript
 from bothends.infra.errors import RecordError
 from bothends.infra.prices import EnginePrice, Machine, ScanPrice
 
-__all__ = ["load_report", "load_reports"]
+__all__ = ["load_report", "load_reports", "run_directories"]
 
 
 def load_reports(paths: Sequence[Path]) -> ReportInput:
@@ -28,14 +28,18 @@ def load_reports(paths: Sequence[Path]) -> ReportInput:
     Raises:
         RecordError: If one is neither, or cannot be read.
     """
-    found = list(dict.fromkeys(run.resolve() for path in paths for run in _runs(path)))
+    found = list(dict.fromkeys(run.resolve() for path in paths for run in run_directories(path)))
     runs = sorted((load_report(run) for run in found), key=lambda run: run.scale_factor or 0.0)
     whole = [path.resolve().name for path in paths]
     return merged(", ".join(dict.fromkeys(whole)), runs)
 
 
-def _runs(path: Path) -> list[Path]:
-    """Return the run directories that a directory holds, or is."""
+def run_directories(path: Path) -> list[Path]:
+    """Return the run directories that a directory holds, or itself where it is one.
+
+    Raises:
+        RecordError: If it is none and holds none.
+    """
     if (path / "manifest.json").exists():
         return [path]
     inside = sorted(each.parent for each in path.glob("*/manifest.json"))

@@ -10,7 +10,7 @@ from bothends.eval.report.source import Group, ReportInput, contenders, groups
 from bothends.eval.report.table import MARKS, Basis
 from bothends.eval.stats import Interval
 
-__all__ = ["points", "signed"]
+__all__ = ["colors", "points", "signed"]
 
 COLORS = 8
 
@@ -19,7 +19,7 @@ def points(source: ReportInput) -> list[Point]:
     """Return a point for each configuration whose seconds and cost per valid query are known."""
     found = groups(source)
     several = len(source.scale_factors) > 1
-    colors = {label: number for number, label in enumerate(dict.fromkeys(g.label for g in found))}
+    color = colors(source)
     best = set(front(contenders(found)))
     sure = figure_intervals(source)
     return [
@@ -27,7 +27,7 @@ def points(source: ReportInput) -> list[Point]:
             name=signed(group, group.label if several else group.name),
             seconds=group.summary.e2e_s.mean,
             usd=group.summary.cvq.mean,
-            color=1 + colors[group.label] % COLORS,
+            color=color[group.label],
             scale=f"SF {group.scale_factor:g}" if several and group.scale_factor else "",
             front=group.name in best,
             seconds_ci=_ends(sure[group.name]["e2e_s"]),
@@ -36,6 +36,12 @@ def points(source: ReportInput) -> list[Point]:
         for group in found
         if group.summary.e2e_s.mean is not None and group.summary.cvq.mean is not None
     ]
+
+
+def colors(source: ReportInput) -> dict[str, int]:
+    """Return the number of each label's colour, from 1, the same in every chart."""
+    labels = dict.fromkeys(group.label for group in groups(source))
+    return {label: 1 + number % COLORS for number, label in enumerate(labels)}
 
 
 def front(found: Iterable[Group]) -> list[str]:

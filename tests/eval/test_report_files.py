@@ -133,3 +133,16 @@ def test_runs_of_one_configuration_are_one_group_and_other_recipes_are_not() -> 
 def test_a_directory_without_runs_is_said_plainly(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="not a run directory: neither it nor a directory in it"):
         load_reports([tmp_path])
+
+
+def test_several_scales_are_drawn_and_one_is_not(tmp_path: Path) -> None:
+    source = merged("sweep", [at_scale(1, a=0.01), at_scale(10, a=0.09)])
+    write_files(source, tmp_path / "several")
+    write_files(at_scale(1, a=0.01), tmp_path / "one")
+    charts = {"cost_and_time", "cvq_by_scale", "ves_star_by_scale", "parts_by_scale"}
+    assert {file.stem for file in (tmp_path / "several" / "figures").iterdir()} == charts
+    assert {file.stem for file in (tmp_path / "one" / "figures").iterdir()} == {"cost_and_time"}
+    svg = (tmp_path / "several" / "figures" / "cvq_by_scale.svg").read_text()
+    assert [text for text in ("$0.0100", "$0.0900") if text in svg] == ["$0.0100", "$0.0900"]
+    assert "As data grows" in (tmp_path / "several" / "report.html").read_text()
+    assert "As data grows" not in (tmp_path / "one" / "report.html").read_text()

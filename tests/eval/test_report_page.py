@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from bothends.engines.facts import EngineFacts
 from bothends.eval.manifest import QuestionTerms
 from bothends.eval.record import Gold
 from bothends.eval.report import ReportInput, write_csv, write_html
@@ -120,7 +121,10 @@ def judged_input() -> ReportInput:
         columns=("a", "b"),
         row_count=2,
         first_rows=(("2.5", "z"), ("1", "x")),
+        facts=EngineFacts(read_bytes=2048, tasks=3),
     )
+    ran = wrong.steps[-1].model_copy(update={"facts": EngineFacts(read_bytes=1_500_000)})
+    wrong = wrong.model_copy(update={"steps": (*wrong.steps[:-1], ran)})
     talk = Transcript(
         key=wrong.key,
         messages=(
@@ -217,6 +221,11 @@ def test_a_trial_shows_what_differs_from_gold(opened: Any) -> None:
         cells = dialog.locator(".stage-table tr", has_text=stage).locator("td").all_inner_texts()
         assert cells[1] == seconds
     assert dialog.locator(".timeline tbody tr").count() == 4
+    facts = dialog.locator(".facts tr").all_inner_texts()
+    assert [row.split("\t") for row in facts[3:]] == [
+        ["Read", "1.43 MiB", "2.00 KiB"],
+        ["Tasks", "—", "3"],
+    ]
     said = dialog.locator(".said")
     assert said.count() == 2
     said.nth(1).locator("summary").click()
@@ -237,16 +246,19 @@ def test_what_is_left_out_is_said_with_the_command_that_shows_it(
     report.page.context.close()
 
 
-def test_dark_and_light_follow_the_system_and_the_button(opened: Any) -> None:
-    report = opened(demo_input(), color_scheme="dark")
+@pytest.mark.parametrize("system", ["light", "dark"])
+def test_dark_and_light_follow_the_system_and_the_button(opened: Any, system: str) -> None:
+    report = opened(demo_input(), color_scheme=system)
     page = report.page
+    papers = {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 20, 24)"}
     paper = "getComputedStyle(document.body).backgroundColor"
-    dark = page.evaluate(paper)
+    assert page.evaluate(paper) == papers[system]
     page.get_by_role("button", name="Theme: system").click()
-    assert page.evaluate(paper) == dark
+    assert page.evaluate(paper) == papers["dark"]
     page.get_by_role("button", name="Theme: dark").click()
-    assert page.evaluate(paper) == "rgb(255, 255, 255)"
-    assert dark != "rgb(255, 255, 255)"
+    assert page.evaluate(paper) == papers["light"]
+    page.get_by_role("button", name="Theme: light").click()
+    assert page.evaluate(paper) == papers[system]
 
 
 def test_hover_and_focus_explain_a_metric(opened: Any) -> None:

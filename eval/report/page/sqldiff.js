@@ -4,7 +4,7 @@ const TOKEN = /\s+|--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]
 const MOST = 4e6; // cells of the table of common tokens; beyond it nothing is compared
 
 const blank = (token) => /^(\s|--|\/\*)/.test(token);
-const folded = (token) => (/^['"`]/.test(token) ? token : token.toLowerCase());
+const folded = (token) => (/^['"]/.test(token) ? token : token.replaceAll("`", "").toLowerCase());
 
 /** Which tokens of two lists are not in their longest common part: an array of flags for each. */
 const unlike = (ours, theirs) => {

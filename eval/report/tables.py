@@ -9,6 +9,7 @@ from bothends.agent.record import STAGES
 from bothends.eval.metrics import Estimate
 from bothends.eval.report.breakdown import by_database, by_difficulty, official
 from bothends.eval.report.certainty import certainty_tables
+from bothends.eval.report.engine_work import engine_work
 from bothends.eval.report.outcomes import models, outcomes
 from bothends.eval.report.scale import by_scale, forecast_table
 from bothends.eval.report.source import Group, ReportInput, contenders, groups, split
@@ -58,6 +59,7 @@ def tables(source: ReportInput) -> tuple[Table, ...]:
         efficiency,
         cost,
         by_question,
+        engine_work,
         outcomes,
         models,
     )

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bothends.eval.experiment import Regimen
 from bothends.eval.record import Executed
+from bothends.tools.preflight import Preflight
 
 __all__ = ["Ground", "Job", "JobQuery", "JobRecord", "name_of"]
 
@@ -43,6 +44,8 @@ class Job(_Model):
     timeout_s: float = Field(gt=0, description="Seconds that one query may take.")
     max_rows: int = Field(ge=1, description="Rows of a result that are kept and judged.")
     regimen: Regimen = Field(description="How queries are timed.")
+    preflight: Preflight = Field(description="What a query is refused for before it runs.")
+    keeps_gold: bool = Field(True, description="Whether first rows of gold's results are kept.")
     queries: tuple[JobQuery, ...] = Field(description="What is executed, in this order.")
 
 

@@ -54,7 +54,7 @@ def work(session: Any, job_uri: str, out_uri: str) -> None:
         job.tables,
         data=job.data,
         scale_factor=job.scale_factor,
-        shuffle_partitions=ground and ground.shuffle_partitions,
+        shuffle_partitions=ground.shuffle_partitions if ground else None,
     )
     with SparkEngine(lambda: link) as engine:
         now = _ground(engine, link)
@@ -66,7 +66,14 @@ def work(session: Any, job_uri: str, out_uri: str) -> None:
                 f"{_difference(ground.engine, now.engine)}; begin another sweep"
             )
         limits = Limits(timeout_s=job.timeout_s, max_rows=job.max_rows)
-        bench = Bench(EngineSlots([engine]), now.fingerprint, limits, job.regimen)
+        bench = Bench(
+            EngineSlots([engine]),
+            now.fingerprint,
+            limits,
+            job.regimen,
+            preflight=job.preflight,
+            keeps_gold=job.keeps_gold,
+        )
         golds = GoldBook(job.suite, job.scale_factor, bench, _Golds(files, out_uri))
         done = files.names(f"{out_uri}/records")
         for query in job.queries:

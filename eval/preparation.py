@@ -127,6 +127,8 @@ def terms_of(
             limits=Limits(timeout_s=experiment.timeout_s, max_rows=experiment.max_rows),
             regimen=experiment.regimen,
             redaction=redaction,
+            preflight=experiment.preflight,
+            keeps_gold=experiment.transcripts,
         ),
         prices=prices,
         machine=machine,

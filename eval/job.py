@@ -12,7 +12,7 @@ from bothends.eval.experiment import Regimen
 from bothends.eval.record import Executed
 from bothends.tools.preflight import Preflight
 
-__all__ = ["Ground", "Job", "JobQuery", "JobRecord", "name_of"]
+__all__ = ["Ground", "Job", "JobFailure", "JobQuery", "JobRecord", "name_of"]
 
 _DIGITS = 32
 
@@ -71,6 +71,16 @@ class Ground(_Model):
     versions: dict[str, str] = Field(description="Versions of the packages there.")
     hardware: str = Field(description="The driver's machine, and the executors that it had.")
     shuffle_partitions: int = Field(description="Partitions after a shuffle, the same for all.")
+
+
+class JobFailure(_Model):
+    """Why a step ended before its job was done."""
+
+    failure_version: Literal[1] = Field(1, description="The version of this record's shape.")
+    reason: str = Field(description="The reason, in a sentence.")
+    again: bool = Field(
+        description="Whether another step goes on: what stood in the way is recorded by now."
+    )
 
 
 def name_of(*parts: object) -> str:

@@ -64,6 +64,7 @@ class LocalSite:
     """
 
     platform = None
+    poll_s = 0.5
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ from bothends.agent.models.base import Case
 from bothends.engines import Outcome
 from bothends.eval.assessment import Bench, assess, first_rows
 from bothends.eval.record import Executed
-from bothends.tools.run_query import run_within
+from bothends.tools.preflight import run_within
 
 __all__ = ["execute"]
 

@@ -6,9 +6,10 @@ from typing import Final
 
 from pydantic import BaseModel, ByteSize, ConfigDict, Field
 
+from bothends.engines.base import Engine, Limits, Outcome
 from bothends.engines.estimate import Estimate
 
-__all__ = ["Preflight", "refusal", "size_text", "warnings"]
+__all__ = ["Preflight", "refusal", "run_within", "size_text", "warnings"]
 
 _SHOWN_JOINS: Final = 3
 
@@ -79,6 +80,31 @@ def refusal(estimate: Estimate, preflight: Preflight) -> str | None:
     if preflight.require_partition_filter and estimate.unfiltered_partitions:
         reasons.append(_unfiltered(estimate))
     return f"refused before it ran: {'; '.join(reasons)}" if reasons else None
+
+
+def run_within(
+    engine: Engine, sql: str, limits: Limits, preflight: Preflight | None
+) -> tuple[Outcome, float]:
+    """Run a query to completion, unless the engine's estimate of it passes a limit.
+
+    Args:
+        engine: The engine.
+        sql: The query.
+        limits: Time and rows that it may take.
+        preflight: What it is refused for before it runs; None for nothing.
+
+    Returns:
+        What became of it, and the seconds in which the engine worked: for the estimate, which is
+        only asked for where a limit is in force, and for the query.
+    """
+    estimate_s = 0.0
+    if preflight is not None and preflight.in_force:
+        estimate = engine.estimate(sql)
+        estimate_s = estimate.seconds
+        if (reason := refusal(estimate, preflight)) is not None:
+            return Outcome(status="rejected", error=reason), estimate_s
+    outcome = engine.execute(sql, limits)
+    return outcome, estimate_s + outcome.seconds
 
 
 def warnings(estimate: Estimate, preflight: Preflight) -> tuple[str, ...]:

@@ -5,43 +5,18 @@ from __future__ import annotations
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
-from bothends.engines import Engine, Limits, Outcome
-from bothends.tools.preflight import Preflight, refusal
+from bothends.engines import Engine, Limits
+from bothends.tools.preflight import Preflight, run_within
 from bothends.tools.report import ToolReport
 from bothends.tools.text import Redaction, redacted_rows, rows_as_text
 
-__all__ = ["run_query_tool", "run_within"]
+__all__ = ["run_query_tool"]
 
 _SHOWN_ROWS = 20
 
 
 class _Arguments(BaseModel):
     sql: str = Field(description="The query. It must only read.")
-
-
-def run_within(
-    engine: Engine, sql: str, limits: Limits, preflight: Preflight | None
-) -> tuple[Outcome, float]:
-    """Run a query to completion, unless the engine's estimate of it passes a limit.
-
-    Args:
-        engine: The engine.
-        sql: The query.
-        limits: Time and rows that it may take.
-        preflight: What it is refused for before it runs; None for nothing.
-
-    Returns:
-        What became of it, and the seconds in which the engine worked: for the estimate, which is
-        only asked for where a limit is in force, and for the query.
-    """
-    estimate_s = 0.0
-    if preflight is not None and preflight.in_force:
-        estimate = engine.estimate(sql)
-        estimate_s = estimate.seconds
-        if (reason := refusal(estimate, preflight)) is not None:
-            return Outcome(status="rejected", error=reason), estimate_s
-    outcome = engine.execute(sql, limits)
-    return outcome, estimate_s + outcome.seconds
 
 
 def run_query_tool(

@@ -3,13 +3,14 @@
 # arguments to a command.
 
 BIN := .venv/bin
+CHECKOV := checkov==3.3.30
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types format lock clean setup-demo setup-dev
+.PHONY: help demo test lint types format lock emr-lab clean setup-demo setup-dev setup-checkov
 
 help: ## Show this list
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /make \1|/' | \
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /make \1|/' | \
 		awk -F '|' '{ printf "  %-12s %s\n", $$1, $$2 }'
 
 demo: setup-demo ## Show the whole idea, with no key and no cloud (ARGS=--smallest: less of it)
@@ -39,6 +40,9 @@ lock: setup-dev ## Pin the versions of everything anew, after a change in pyproj
 	@$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --all-extras \
 		--no-annotate --custom-compile-command 'make lock' --quiet --output-file constraints.txt
 
+emr-lab: setup-dev ## Run a small AWS on the loopback, to try terraform/ on (ARGS=4566: its port)
+	@$(BIN)/python tests/terraform/aws_lab.py $(ARGS)
+
 clean: ## Remove .venv, builds and caches; data and runs stay
 	@rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -48,3 +52,8 @@ setup-demo:
 
 setup-dev:
 	@scripts/setup.sh dev
+
+# In an environment of its own, since it pins other versions of what is used here.
+setup-checkov: setup-dev
+	@test -x .venv/checkov/bin/checkov || { $(BIN)/python -m venv .venv/checkov && \
+		.venv/checkov/bin/python -m pip install --quiet --disable-pip-version-check $(CHECKOV); }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bothends.eval.ask import Answer
     from bothends.eval.experiment import Experiment
     from bothends.eval.record import Trial, Verdict
+    from bothends.eval.versus import Comparisons, compare
     from bothends.infra.errors import BothendsError
     from bothends.results import Sweep, load_sweep
     from bothends.sweep_api import sweep
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "BothendsError",
+    "Comparisons",
     "Experiment",
     "Recipe",
     "RetryPolicy",
@@ -32,6 +34,7 @@ __all__ = [
     "Trial",
     "Verdict",
     "ask",
+    "compare",
     "load_run",
     "load_sweep",
     "run",
@@ -42,6 +45,7 @@ __all__ = [
 _HOMES = {
     "Answer": "bothends.eval.ask",
     "BothendsError": "bothends.infra.errors",
+    "Comparisons": "bothends.eval.versus",
     "Experiment": "bothends.eval.experiment",
     "Recipe": "bothends.agent.recipe",
     "RetryPolicy": "bothends.agent.retry",
@@ -51,6 +55,7 @@ _HOMES = {
     "Trial": "bothends.eval.record",
     "Verdict": "bothends.eval.record",
     "ask": "bothends.api",
+    "compare": "bothends.eval.versus",
     "load_run": "bothends.api",
     "load_sweep": "bothends.results",
     "run": "bothends.api",

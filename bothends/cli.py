@@ -12,6 +12,7 @@ import typer
 from bothends.ask_command import ask
 from bothends.attend import attended
 from bothends.cluster import cluster_app
+from bothends.compare_command import compare
 from bothends.data import data_app
 from bothends.prices_command import prices_app
 from bothends.run_command import run
@@ -83,6 +84,7 @@ def demo(
 app.command()(run)
 app.command()(sweep)
 app.command()(ask)
+app.command()(compare)
 app.command()(score)
 app.command()(transcript)
 

@@ -7,15 +7,17 @@ where it is undefined or where something that it needs is unknown.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, pstdev
+from typing import Final
 
 from bothends.agent.record import STAGES, Stage
 from bothends.eval.official import trial_em, trial_r_ves, trial_soft_f1
 from bothends.eval.record import ErrorClass, Status, Trial
 
 __all__ = [
+    "VALUES",
     "Estimate",
     "Summary",
     "burned_share",
@@ -374,3 +376,20 @@ def _input_tokens(trial: Trial) -> float | None:
 
 def _output_tokens(trial: Trial) -> float | None:
     return None if trial.usage is None else trial.usage.output_tokens
+
+
+VALUES: Final[Mapping[str, Callable[[Trial], float | None]]] = {
+    "ex": _valid,
+    "ex_exact": _exact,
+    "ex_ordered": _ordered,
+    "ex_set": _bird_set,
+    "em": trial_em,
+    "soft_f1": trial_soft_f1,
+    "r_ves": trial_r_ves,
+    "ves": _ves,
+    "ves_star": _ves_star,
+    "vces": _vces,
+    "cost_usd": _cost,
+    "e2e_s": _e2e_s,
+}
+"""What one counted trial contributes to the mean that a metric is, by the metric's name."""

@@ -110,7 +110,7 @@ def test_help_loads_no_heavy_library() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )
     heavy = {"duckdb", "jinja2", "langchain", "langchain_core", "langgraph", "numpy", "openai"}
-    heavy |= {"grpc", "pandas", "pyarrow", "pyspark", "sqlglot"}
+    heavy |= {"grpc", "pandas", "pyarrow", "pyspark", "scipy", "sqlglot", "statsmodels"}
     assert "Usage" in run.stdout
     assert heavy & set(run.stderr.split()) == set()
 

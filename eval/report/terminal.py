@@ -17,7 +17,7 @@ from bothends.eval.report.table import MARKS, Cell, Column, Table
 from bothends.eval.report.tables import tables
 from bothends.eval.report.words import plural
 
-__all__ = ["print_report", "print_table"]
+__all__ = ["plain", "print_report", "print_table"]
 
 LONG_TABLE_ROWS = 60
 NARROW_COLUMNS = 110
@@ -32,16 +32,16 @@ def print_report(source: ReportInput, console: Console) -> None:
     """
     first, *others = headline(source)
     console.print()
-    console.print(Text(_plain(first), style="bold"))
+    console.print(Text(plain(first), style="bold"))
     for sentence in others:
-        console.print(Text(_plain(sentence)))
+        console.print(Text(plain(sentence)))
     notes = caveats(source)
     if notes:
         console.print()
     for note in notes:
-        console.print(Padding(Text(f"! {_plain(note)}", style="yellow"), (0, 0, 0, 1)))
+        console.print(Padding(Text(f"! {plain(note)}", style="yellow"), (0, 0, 0, 1)))
     console.print()
-    console.print(Text(_plain(_terms(source)), style="dim"))
+    console.print(Text(plain(_terms(source)), style="dim"))
     for table in tables(source):
         print_table(table, console)
 
@@ -57,9 +57,9 @@ def _terms(source: ReportInput) -> str:
 
 
 def print_table(table: Table, console: Console) -> None:
-    """Print a table, in blocks where it is wider than the console."""
+    """Print one table, whole at any width."""
     console.print()
-    console.print(Text(table.title, style="bold cyan"))
+    console.print(Text(plain(table.title), style="bold cyan"))
     if len(table.rows) > LONG_TABLE_ROWS:
         console.print(
             Text(f"{len(table.rows)} rows: see {table.name}.csv or the HTML report.", style="dim")
@@ -73,7 +73,7 @@ def print_table(table: Table, console: Console) -> None:
         sign, meaning = MARKS[mark]
         console.print(Text(f"{sign} {meaning}", style="dim"))
     for note in table.notes:
-        console.print(Text(_plain(note), style="dim"))
+        console.print(Text(plain(note), style="dim"))
 
 
 def _blocks(table: Table, width: int) -> Iterator[tuple[int, ...]]:
@@ -139,12 +139,12 @@ def _block(table: Table, block: Sequence[int]) -> RichTable:
 
 
 def _cell(column: Column, cell: Cell) -> Text:
-    text = Text(_plain(column.text(cell)))
+    text = Text(plain(column.text(cell)))
     for mark in cell.marks:
         text.append(MARKS[mark][0], style="dim")
     return text
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return text without control characters, which a terminal would obey."""
     return "".join(c if c.isprintable() else " " for c in text)

@@ -48,7 +48,7 @@ def data(tpch_dataset: Dataset) -> str:
 def test_help_names_the_commands(bothends: Command, tmp_path: Path) -> None:
     shown = bothends("--help", cwd=tmp_path)
     assert shown.returncode == 0
-    for command in ("run", "ask", "demo", "report", "cluster"):
+    for command in ("run", "ask", "compare", "demo", "report", "cluster"):
         assert f"\n  {command} " in shown.stdout
 
 

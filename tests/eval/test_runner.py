@@ -59,9 +59,13 @@ def make_experiment(tpch_dataset: Dataset, **changes: object) -> Experiment:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_perfect_is_always_right(tpch_dataset: Dataset, tmp_path: Path, engine: str) -> None:
     questions = FOR_SPARK if engine == "spark" else tuple(str(n) for n in range(1, 23))
-    # Spark judges what is past the cap where it is.
-    cap = {"max_rows": 5} if engine == "spark" else {}
-    experiment = make_experiment(tpch_dataset, engine=engine, question_ids=questions, **cap)
+    changes: dict[str, object] = {"machine": "scan:5?least_mb=1"}
+    if engine == "spark":
+        # Spark judges what is past the cap where it is, and tells what it read, so that dollars can
+        # be bounded.
+        models = ("scripted:perfect?price_as=openai:gpt-4o",)
+        changes |= {"max_rows": 5, "budget_usd": 1.0, "models": models}
+    experiment = make_experiment(tpch_dataset, engine=engine, question_ids=questions, **changes)
     run = run_experiment(experiment, tmp_path / "run")
     trials = run.trials()
     assert tuple(trial.key.question_id for trial in trials) == questions
@@ -78,6 +82,38 @@ def test_perfect_is_always_right(tpch_dataset: Dataset, tmp_path: Path, engine: 
         told = f"spark:{gold.row_count}:" if large else ""
         assert (gold.digest or "").startswith(told)
         assert (len(gold.digest or "") == 64) == (not large)
+    check_facts(run, tmp_path / "run" / "trials.jsonl", told=engine == "spark")
+
+
+def check_facts(run: RunDirectory, file: Path, *, told: bool) -> None:
+    """What queries took stands beside gold's, and is what the engine was paid for."""
+    golds = {gold.question_id: gold.facts for gold in run.golds()}
+    for line in file.read_text().splitlines():
+        trial = json.loads(line)
+        ran, gold = trial["steps"][-1]["facts"], golds[trial["key"]["question_id"]]
+        scans = [size for step in trial["steps"] for size in step["scans_bytes"] or ()]
+        if told:
+            assert gold is not None
+            # The script runs gold's own query.
+            assert ran["plan_digest"] == gold.plan_digest is not None
+            assert ran["read_rows"] == gold.read_rows
+            if trial["key"]["question_id"] == "13":  # customers and orders, once each
+                assert gold.read_rows == 1_500 + 15_000
+            # Dollars for 1024^4 bytes, in begun megabytes, of each sample and of the query.
+            assert len(scans) > 1
+            usd = sum(5 * max(1, math.ceil(size / 1024**2)) / 1024**2 for size in scans)
+            assert trial["cost"]["engine_usd"] == pytest.approx(usd, rel=1e-12)
+        else:
+            assert (ran, gold, set(scans), trial["cost"]["engine_usd"]) == (
+                None,
+                None,
+                {None},
+                None,
+            )
+        # What was written before there were facts is read as it was.
+        for step in trial["steps"]:
+            del step["facts"], step["scans_bytes"]
+        assert {step.facts for step in Trial.model_validate(trial).steps} == {None}
 
 
 @pytest.mark.parametrize("engine", ENGINES)

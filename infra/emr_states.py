@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -102,6 +102,9 @@ class Node:
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+
+_Told = TypeVar("_Told", bound=_Part)
 
 
 class _Timeline(_Part):
@@ -213,10 +216,7 @@ def _since(status: _Status, what: str) -> _Timeline:
     return status.timeline
 
 
-_Kind = Any
-
-
-def _read(kind: type[_Kind], told: Any) -> Any:
+def _read(kind: type[_Told], told: Any) -> _Told:
     try:
         return kind.model_validate(told)
     except ValidationError as error:

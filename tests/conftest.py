@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from bothends.engines.spark_cluster import cluster_state
 from bothends.engines.spark_cluster_keeper import ClusterState
 from bothends.infra import tpch
 from bothends.infra.dataset import Dataset
+
+from .aws_server import AwsServer, aws_server
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -120,6 +123,26 @@ def main_in_here() -> Callable[..., subprocess.CompletedProcess[str]]:
         return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
     return run
+
+
+@pytest.fixture(scope="session")
+def served_aws() -> Iterator[AwsServer]:
+    """An AWS on the loopback, for all tests of this process."""
+    with aws_server() as server:
+        yield server
+
+
+@pytest.fixture
+def aws(served_aws: AwsServer, monkeypatch: pytest.MonkeyPatch) -> AwsServer:
+    """The same, empty, with the environment that leads there and nowhere else."""
+    urllib.request.urlopen(f"{served_aws.url}/moto-api/reset", data=b"").close()
+    served_aws.faults.clear()
+    served_aws.asked.clear()
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    for name, value in served_aws.variables.items():
+        monkeypatch.setenv(name, value)
+    return served_aws
 
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -117,9 +117,7 @@ class Aws:
             retries={"total_max_attempts": 1},
         )
         try:
-            made = boto3.session.Session().client(
-                service, region_name=self._region, config=config
-            )
+            made = boto3.session.Session().client(service, region_name=self._region, config=config)
         except (BotoCoreError, ValueError) as error:
             raise _explained(error, f"use {service}") from error
         self._clients[service] = made

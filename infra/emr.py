@@ -72,9 +72,7 @@ class EmrCluster:
         Raises:
             CloudError: As `describe`.
         """
-        told = self.aws.all(
-            "emr", "list_steps", "Steps", ClusterId=self.id, StepStates=_UNFINISHED
-        )
+        told = self.aws.all("emr", "list_steps", "Steps", ClusterId=self.id, StepStates=_UNFINISHED)
         return tuple(map(read_step, told))
 
     def submit(self, name: str, command: Sequence[str]) -> str:
@@ -93,7 +91,7 @@ class EmrCluster:
         cluster = self.describe()
         if cluster.over:
             raise CloudError(
-                f"cluster {self.id} is {_words(cluster.state)} and takes no step"
+                f"cluster {self.id} is {cluster.words} and takes no step"
                 + (f" ({cluster.why})" if cluster.why else "")
                 + ". Start one with: bothends cluster emr up"
             )
@@ -122,31 +120,8 @@ class EmrCluster:
         cluster = self.describe()
         if not cluster.over:
             return step
-        why = f"cluster {self.id} is {_words(cluster.state)}"
+        why = f"cluster {self.id} is {cluster.words}"
         return StepState(step.id, step.name, "INTERRUPTED", f"{why}: {cluster.why}".rstrip(": "))
-
-    def wait(self, step_id: str, deadline_s: float, poll_s: float = _POLL_S) -> StepState:
-        """Wait until a step has ended, and cancel it where it has not by a deadline of ours.
-
-        Raises:
-            CloudError: As `step`, and at the deadline.
-            KeyboardInterrupt: Passed on, after the step was cancelled.
-        """
-        clock = self.aws.clock
-        end = clock.now() + deadline_s
-        try:
-            while not (step := self.step(step_id)).over:
-                if clock.now() >= end:
-                    self.cancel(step_id)
-                    raise CloudError(
-                        f"step {step_id} of cluster {self.id} was {_words(step.state)} after "
-                        f"{deadline_s:g} s, and was cancelled"
-                    )
-                clock.sleep(poll_s)
-        except KeyboardInterrupt:
-            self.cancel(step_id)
-            raise
-        return step
 
     def cancel(self, step_id: str) -> None:
         """Have a step end, whether it has begun or not; nothing happens where it has ended.
@@ -172,7 +147,7 @@ class EmrCluster:
             wait_s: How long to wait for the log.
             poll_s: How often to look.
         """
-        said = f"step {step.id} is {_words(step.state)}" + (f": {step.why}" if step.why else "")
+        said = f"step {step.id} is {step.words}" + (f": {step.why}" if step.why else "")
         try:
             log = self._log(step.id, wait_s, poll_s)
         except BothendsError as error:
@@ -194,7 +169,7 @@ class EmrCluster:
         after = self.describe()
         if not after.over:
             raise CloudError(
-                f"cluster {self.id} was told to end and is {_words(after.state)}: is it protected "
+                f"cluster {self.id} was told to end and is {after.words}: is it protected "
                 "from termination?"
             )
         return after
@@ -205,7 +180,3 @@ class EmrCluster:
             return None
         folder = f"{log_uri.rstrip('/')}/{self.id}/steps/{step_id}"
         return log_end(self.aws, folder, wait_s=wait_s, poll_s=poll_s)
-
-
-def _words(state: str) -> str:
-    return state.lower().replace("_", " ")

@@ -51,6 +51,11 @@ class ClusterState:
         """Whether nothing of it runs any more."""
         return self.over and self.state != "TERMINATING"
 
+    @property
+    def words(self) -> str:
+        """Its state as it may stand in a sentence."""
+        return _words(self.state)
+
 
 @dataclass(frozen=True, slots=True)
 class StepState:
@@ -77,6 +82,11 @@ class StepState:
     def well(self) -> bool:
         """Whether it has ended well."""
         return self.state == "COMPLETED"
+
+    @property
+    def words(self) -> str:
+        """Its state as it may stand in a sentence."""
+        return _words(self.state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +218,10 @@ def read_node(told: Any) -> Node:
         created=since.created,
         ended=since.ended,
     )
+
+
+def _words(state: str) -> str:
+    return state.lower().replace("_", " ")
 
 
 def _since(status: _Status, what: str) -> _Timeline:

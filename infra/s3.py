@@ -62,9 +62,7 @@ class Bucket:
 
     def sizes(self, prefix: str) -> dict[str, int]:
         """Return the keys that begin with a prefix, in their order, with their bytes."""
-        told = self._aws.all(
-            "s3", "list_objects_v2", "Contents", Bucket=self.name, Prefix=prefix
-        )
+        told = self._aws.all("s3", "list_objects_v2", "Contents", Bucket=self.name, Prefix=prefix)
         return dict(sorted((each["Key"], each["Size"]) for each in told))
 
     def delete(self, prefix: str) -> int:

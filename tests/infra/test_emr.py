@@ -11,13 +11,13 @@ import pytest
 from bothends.infra.aws import Aws, Clock
 from bothends.infra.emr import EmrCluster, active_clusters
 from bothends.infra.emr_cost import bill
+from bothends.infra.emr_site import EmrRun, EmrSite
 from bothends.infra.errors import CloudError
+from bothends.infra.job_state import JobState
 from bothends.infra.prices import PriceBook
 from bothends.infra.s3 import Bucket
 
 from ..aws_server import BUCKET, AwsServer, Ticking
-
-COMMAND = ["spark-submit", "s3://lab-bucket/job.py"]
 
 
 @pytest.fixture
@@ -35,6 +35,11 @@ def cluster(aws: AwsServer, here: Aws) -> EmrCluster:
     return EmrCluster(here, aws.start_cluster())
 
 
+@pytest.fixture
+def site(here: Aws, cluster: EmrCluster) -> EmrSite:
+    return EmrSite(here, cluster.id)
+
+
 def ends(aws: AwsServer, cluster: EmrCluster, step_id: str, state: str) -> Any:
     def end() -> None:
         aws.step(cluster.id, step_id).state = state
@@ -42,97 +47,102 @@ def ends(aws: AwsServer, cluster: EmrCluster, step_id: str, state: str) -> Any:
     return end
 
 
-def test_a_step_is_submitted_and_waited_for(
-    aws: AwsServer, cluster: EmrCluster, clock: Ticking
-) -> None:
-    step_id = cluster.submit("job", COMMAND)
-    (told,) = aws.client("emr").list_steps(ClusterId=cluster.id)["Steps"]
+def wait(run: EmrRun, clock: Ticking) -> JobState:
+    """Ask every ten seconds, as a sweep does."""
+    while not (state := run.state()).ended:
+        clock.sleep(10.0)
+    return state
+
+
+def test_a_job_is_a_step_that_is_waited_for(aws: AwsServer, site: EmrSite, clock: Ticking) -> None:
+    run = site.start(f"s3://{BUCKET}/jobs/1/job.py", ["--job", "a b"], {"spark.x": "1"})
+    (told,) = aws.client("emr").list_steps(ClusterId=site.cluster.id)["Steps"]
+    command = told["Config"]["Args"]
     assert told["Config"]["Jar"] == "command-runner.jar"
-    assert told["Config"]["Args"] == COMMAND
     assert told["ActionOnFailure"] == "CONTINUE"
-    assert [step.id for step in cluster.unfinished()] == [step_id]
-    clock.meanwhile = [lambda: None, ends(aws, cluster, step_id, "COMPLETED")]
-    step = cluster.wait(step_id, deadline_s=600)
-    assert (step.well, clock.waits) == (True, [10.0, 10.0])
-    assert cluster.unfinished() == ()
+    assert command[:3] == ["spark-submit", "--deploy-mode", "client"]
+    assert command[-3:] == [f"s3://{BUCKET}/jobs/1/job.py", "--job", "a b"]
+    settings = dict(word.split("=") for word in command[4:-3:2])
+    assert settings["spark.x"] == "1"
+    assert settings["spark.pyspark.python"] == "python3.11"
+    assert [step.id for step in site.cluster.unfinished()] == [run.step_id]
+    aws.step(site.cluster.id, run.step_id).state = "PENDING"
+    assert run.state().status == "waiting"
+    states = ("RUNNING", "RUNNING", "COMPLETED")
+    clock.meanwhile = [ends(aws, site.cluster, run.step_id, state) for state in states]
+    assert wait(run, clock).status == "done"
+    assert clock.waits == [10.0, 10.0, 10.0]
+    assert site.cluster.unfinished() == ()
 
 
 def test_a_state_that_nobody_knows_goes_on_until_our_deadline(
-    aws: AwsServer, cluster: EmrCluster, clock: Ticking
+    aws: AwsServer, here: Aws, cluster: EmrCluster, clock: Ticking
 ) -> None:
-    step_id = cluster.submit("job", COMMAND)
-    aws.step(cluster.id, step_id).state = "MEDITATING"
-    with pytest.raises(CloudError, match=r"meditating after 60 s, and was cancelled"):
-        cluster.wait(step_id, deadline_s=60)
-    assert clock.seconds == 60
+    run = EmrSite(here, cluster.id, deadline_s=60).start("s3://b/job.py", [], {})
+    aws.step(cluster.id, run.step_id).state = "MEDITATING"
+    state = wait(run, clock)
+    assert (clock.seconds, state.status) == (60, "failed")
+    assert "was meditating after 60 s, and was cancelled" in state.reason
     assert aws.asked[-1] == "CancelSteps"
 
 
-def test_a_deadline_cancels_what_runs(
-    aws: AwsServer, cluster: EmrCluster, clock: Ticking
+def test_a_deadline_and_an_abort_cancel_what_runs(
+    aws: AwsServer, here: Aws, cluster: EmrCluster, clock: Ticking
 ) -> None:
-    step_id = cluster.submit("job", COMMAND)
-    with pytest.raises(CloudError, match="cancelled"):
-        cluster.wait(step_id, deadline_s=30)
-    assert cluster.step(step_id).state == "CANCELLED"
-
-
-def test_an_abort_cancels_what_runs(aws: AwsServer, cluster: EmrCluster, clock: Ticking) -> None:
-    def abort() -> None:
-        raise KeyboardInterrupt
-
-    step_id = cluster.submit("job", COMMAND)
-    clock.meanwhile = [abort]
-    with pytest.raises(KeyboardInterrupt):
-        cluster.wait(step_id, deadline_s=600)
-    assert aws.step(cluster.id, step_id).state == "CANCELLED"
+    site = EmrSite(here, cluster.id, deadline_s=30)
+    late, aborted = (site.start("s3://b/job.py", [], {}) for _ in range(2))
+    assert wait(late, clock).status == "failed"
+    aborted.cancel()
+    aborted.cancel()
+    for run in (late, aborted):
+        assert aws.step(cluster.id, run.step_id).state == "CANCELLED"
+    assert wait(aborted, clock).status == "failed"
 
 
 def test_a_failed_step_is_explained_by_its_log_once_that_has_come(
-    aws: AwsServer, here: Aws, cluster: EmrCluster, clock: Ticking
+    aws: AwsServer, here: Aws, site: EmrSite, clock: Ticking
 ) -> None:
-    step_id = cluster.submit("job", COMMAND)
-    ends(aws, cluster, step_id, "FAILED")()
-    step = cluster.wait(step_id, deadline_s=600)
-    assert (step.over, step.well) == (True, False)
+    run = site.start("s3://b/job.py", [], {})
+    ends(aws, site.cluster, run.step_id, "FAILED")()
     lines = [f"line {number}" for number in range(100)] + ["OutOfMemoryError: Java heap space", ""]
-    key = f"logs/{cluster.id}/steps/{step_id}/stderr.gz"
+    key = f"logs/{site.cluster.id}/steps/{run.step_id}/stderr.gz"
 
     def log_comes() -> None:
         Bucket(here, BUCKET).put(key, gzip.compress("\n".join(lines).encode()))
 
     clock.meanwhile = [lambda: None, log_comes]
-    why = cluster.explain(step)
-    assert clock.seconds == 20
-    assert f"step {step_id} is failed" in why
-    assert why.endswith("line 99\nOutOfMemoryError: Java heap space")
-    assert "line 88\n" not in why
+    state = run.state()
+    assert (state.status, clock.seconds) == ("failed", 20)
+    assert f"step {run.step_id} is failed" in state.reason
+    assert state.reason.endswith("line 99\nOutOfMemoryError: Java heap space")
+    assert "line 88\n" not in state.reason
+    assert run.state() == state
 
 
 def test_a_log_that_never_comes_is_not_waited_for_in_vain(
-    aws: AwsServer, cluster: EmrCluster, clock: Ticking
+    aws: AwsServer, site: EmrSite, clock: Ticking
 ) -> None:
-    step_id = cluster.submit("job", COMMAND)
-    ends(aws, cluster, step_id, "FAILED")()
-    assert "no log yet" in cluster.explain(cluster.step(step_id))
+    run = site.start("s3://b/job.py", [], {})
+    ends(aws, site.cluster, run.step_id, "FAILED")()
+    assert "no log yet" in run.state().reason
     assert clock.seconds == 120
 
 
 def test_a_cluster_that_dies_takes_its_step_with_it(
-    aws: AwsServer, cluster: EmrCluster, clock: Ticking
+    aws: AwsServer, site: EmrSite, clock: Ticking
 ) -> None:
-    step_id = cluster.submit("job", COMMAND)
+    run = site.start("s3://b/job.py", [], {})
 
     def dies() -> None:
-        aws.cluster(cluster.id).state = "TERMINATED_WITH_ERRORS"
+        aws.cluster(site.cluster.id).state = "TERMINATED_WITH_ERRORS"
 
     clock.meanwhile = [dies]
-    step = cluster.wait(step_id, deadline_s=600)
-    assert aws.step(cluster.id, step_id).state in ("PENDING", "RUNNING")
-    assert (step.well, len(clock.waits)) == (False, 1)
-    assert "terminated with errors" in step.why
+    state = wait(run, clock)
+    assert aws.step(site.cluster.id, run.step_id).state in ("PENDING", "RUNNING")
+    assert state.status == "failed"
+    assert "terminated with errors" in state.reason
     with pytest.raises(CloudError, match=r"takes no step.*cluster emr up"):
-        cluster.submit("another", COMMAND)
+        site.start("s3://b/job.py", [], {})
 
 
 @pytest.mark.parametrize(
@@ -217,9 +227,8 @@ NODE_USD = 0.192 + 0.048 + DISK_USD
 def test_what_it_costs(aws: AwsServer, cluster: EmrCluster, clock: Ticking) -> None:
     clock.seconds = 2 * 3600
     told = bill(cluster, PriceBook.load())
-    assert told.words == "emr:m5.xlarge+2xm5.xlarge?ebs_gb=64" or told.words == (
-        "emr:3xm5.xlarge?ebs_gb=64"
-    )
+    assert told.words == "emr:3xm5.xlarge?ebs_gb=64"
+    assert EmrSite(cluster.aws, cluster.id).describe() == told.words
     assert told.price.usd_per_hour == pytest.approx(3 * NODE_USD)
     assert told.hours == pytest.approx(2, abs=0.01)
     assert told.usd == pytest.approx(6 * NODE_USD, rel=0.01)

@@ -54,6 +54,14 @@ class AwsServer:
     faults: list[tuple[int, str]] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
+    def forget(self) -> None:
+        """Forget all that was made, asked and to be answered."""
+        from moto.moto_api._internal.models import moto_api_backend
+
+        moto_api_backend.reset()
+        self.faults.clear()
+        self.asked.clear()
+
     @property
     def variables(self) -> dict[str, str]:
         return environment(self.url)

@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,9 +134,7 @@ def served_aws() -> Iterator[AwsServer]:
 @pytest.fixture
 def aws(served_aws: AwsServer, monkeypatch: pytest.MonkeyPatch) -> AwsServer:
     """The same, empty, with the environment that leads there and nowhere else."""
-    urllib.request.urlopen(f"{served_aws.url}/moto-api/reset", data=b"").close()
-    served_aws.faults.clear()
-    served_aws.asked.clear()
+    served_aws.forget()
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     for name, value in served_aws.variables.items():

@@ -16,8 +16,7 @@ from bothends.infra.errors import CloudError
 from bothends.infra.job_state import JobState
 from bothends.infra.prices import PriceBook
 from bothends.infra.s3 import Bucket
-
-from ..aws_server import BUCKET, AwsServer, Ticking
+from tests.aws_server import BUCKET, AwsServer, Ticking
 
 
 @pytest.fixture

@@ -14,8 +14,7 @@ from bothends.infra.dataset import Dataset
 from bothends.infra.emr_serverless import ServerlessRun, ServerlessSite
 from bothends.infra.errors import CloudError, DataError
 from bothends.infra.job_bucket import JobBucket
-
-from ..aws_server import BUCKET, REGION, AwsServer, Ticking
+from tests.aws_server import BUCKET, REGION, AwsServer, Ticking
 
 
 @pytest.fixture
@@ -104,7 +103,7 @@ def test_a_run_ends_at_our_deadline(aws: AwsServer, site: ServerlessSite, clock:
 
 def test_a_role_that_may_not_is_told(aws: AwsServer, site: ServerlessSite) -> None:
     aws.faults.append((403, "AccessDeniedException"))
-    with pytest.raises(CloudError, match="start job run.*not allowed"):
+    with pytest.raises(CloudError, match=r"start job run.*not allowed"):
         start(site)
 
 
@@ -121,5 +120,5 @@ def test_data_is_found_where_it_was_put(here: Aws, tpch_dataset: Dataset) -> Non
     assert set(found.tables) == set(tpch_dataset.tables)
     assert found.tables["region"] == f"s3://{BUCKET}/{place}/region.parquet"
     bucket.put(f"{place}/region.parquet", region.read_bytes()[:-1])
-    with pytest.raises(DataError, match="table region in .* is not whole"):
+    with pytest.raises(DataError, match=r"table region in .* is not whole"):
         bucket.data("tpch", 0.01)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from bothends.engines.base import Capability, Engine, Fingerprint, Limits, Outcome
 from bothends.engines.digest import digest_text
@@ -16,10 +17,10 @@ from bothends.engines.lexemes import without_semicolon
 from bothends.engines.spark_catalog import SparkCatalog
 from bothends.engines.spark_conf import SparkConf
 from bothends.engines.spark_digest import digest_query
-from bothends.engines.spark_facts import VECTORED, SparkExecution, SparkUI, followed
+from bothends.engines.spark_facts import VECTORED, SparkExecution, SparkUI
 from bothends.engines.spark_link import SparkLink
 from bothends.engines.spark_own import OwnServer
-from bothends.engines.spark_query import fetch, plan, require_query, shortened
+from bothends.engines.spark_query import shortened
 from bothends.engines.spark_remote import RemoteAddress, RemoteServer
 from bothends.engines.spark_views import ViewCatalog
 from bothends.engines.time_limit import Stopper
@@ -55,11 +56,7 @@ class SparkEngine(Engine):
         Raises:
             EngineError: If the server cannot be started or reached, or has not the data.
         """
-        from pyspark.logger import PySparkLogger
-
-        # The client writes each error of a query to stderr, stack and all; an outcome holds it.
-        for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-            PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
+        _quiet()
         self._connect = connect
         self._catalog = SparkCatalog(self._ask)
         self._link: SparkLink | None = None
@@ -168,20 +165,20 @@ class SparkEngine(Engine):
 
     def _execute(self, sql: str, limits: Limits) -> Outcome:
         link = self._ready()
-        with followed(link.session, link.ui) as execution:
+        with link.followed() as execution:
             return self._run(
-                lambda session, query: fetch(session, query, limits),
+                lambda link, query: link.fetch(query, limits),
                 sql,
                 limits.timeout_s,
                 execution,
             )
 
     def _explain(self, sql: str) -> Outcome:
-        return self._run(plan, sql, _EXPLAIN_TIMEOUT_S)
+        return self._run(SparkLink.plan, sql, _EXPLAIN_TIMEOUT_S)
 
     def _run(
         self,
-        act: Callable[[Any, str], Outcome],
+        act: Callable[[SparkLink, str], Outcome],
         sql: str,
         timeout_s: float,
         execution: SparkExecution | None = None,
@@ -196,9 +193,9 @@ class SparkEngine(Engine):
         asked = False
         with self._stopper.watch(link.stopper(), timeout_s) as run:
             try:
-                require_query(link.session, query)
+                link.require_query(query)
                 asked = True
-                return replace(act(link.session, query), execution=execution)
+                return replace(act(link, query), execution=execution)
             except (PySparkException, pa.ArrowException, ValueError) as error:
                 seconds = time.perf_counter() - start
                 if (stopped := run.outcome(seconds)) is not None:
@@ -252,6 +249,18 @@ def _lacks(ui: SparkUI | None) -> Mapping[Capability, str]:
     if not ui.counts_bytes:
         return {Capability.facts: f"the bytes read are null, since the server's {VECTORED} is on"}
     return {}
+
+
+def _quiet() -> None:
+    """Keep the client from writing each error of a query to stderr, stack and all.
+
+    An outcome holds it.
+    """
+    with contextlib.suppress(ImportError):  # Spark 3.5 writes none
+        from pyspark.logger import PySparkLogger
+
+        for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+            PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _require_pyspark() -> None:

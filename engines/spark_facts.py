@@ -78,10 +78,18 @@ class SparkUI:
         if application is None or not port.isdecimal():
             return None
         ui = cls(host.strip("[]"), int(port), application, conf.get(VECTORED, "true") == "false")
-        with contextlib.suppress(OSError, http.client.HTTPException, ValueError), ui.asked() as ask:
+        return ui if ui.answers else None
+
+    @property
+    def answers(self) -> bool:
+        """Whether it can be asked from here."""
+        with (
+            contextlib.suppress(OSError, http.client.HTTPException, ValueError),
+            self.asked() as ask,
+        ):
             ask("executors")
-            return ui
-        return None
+            return True
+        return False
 
     @contextlib.contextmanager
     def asked(self) -> Iterator[_Ask]:
@@ -112,7 +120,7 @@ class SparkExecution:
 
     Attributes:
         ui: The UI of the server that ran it.
-        tag: What all its jobs are tagged with, and nothing else.
+        tag: What all its jobs are tagged with, or the name of their group, and nothing else.
         began_ms: When it began, in milliseconds of the epoch.
         ran: Whether it came so far that it could have jobs.
     """
@@ -161,7 +169,8 @@ class SparkExecution:
         return facts if self.ui.counts_bytes else facts.model_copy(update={"read_bytes": None})
 
     def _has(self, job: Any) -> bool:
-        return any(tag.endswith(f"_Tag_{self.tag}") for tag in job["jobTags"])
+        tagged = any(tag.endswith(f"_Tag_{self.tag}") for tag in job["jobTags"])
+        return tagged or job.get("jobGroup") == self.tag
 
 
 @contextlib.contextmanager

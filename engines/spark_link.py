@@ -6,16 +6,17 @@ import re
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from bothends.engines.base import Limits
+from bothends.engines.base import Limits, Outcome
 from bothends.engines.spark_catalog import quoted
-from bothends.engines.spark_query import fetch, shortened
+from bothends.engines.spark_facts import SparkExecution, SparkUI, followed
+from bothends.engines.spark_query import connect_parser, fetch, plan, require_query, shortened
 from bothends.infra.errors import EngineError
 
 if TYPE_CHECKING:
-    from bothends.engines.spark_facts import SparkUI
     from bothends.engines.spark_views import ViewCatalog
 
 __all__ = ["REACH_S", "SparkLink", "count_cores", "reach", "warm_up"]
@@ -31,6 +32,8 @@ _WARM_UP: Final = (
 
 class SparkLink(ABC):
     """A Spark Connect server and our session on it, over the tables that are asked about.
+
+    A driver's own session is linked to by `DriverLink`, which does otherwise what is Connect's.
 
     Attributes:
         session: The session.
@@ -80,12 +83,28 @@ class SparkLink(ABC):
     def close(self) -> None:
         """Free what is ours; idempotent."""
 
+    def require_query(self, sql: str) -> None:
+        """Refuse what is no query, as `spark_query.require_query` does."""
+        require_query(connect_parser(self.session), sql)
 
-def warm_up(session: Any, tables: Iterable[str], hint: str = "") -> None:
+    def fetch(self, sql: str, limits: Limits) -> Outcome:
+        """Run a query, as `spark_query.fetch` does."""
+        return fetch(self.session, sql, limits)
+
+    def plan(self, sql: str) -> Outcome:
+        """Plan a query, as `spark_query.plan` does."""
+        return plan(self.session, sql)
+
+    def followed(self) -> AbstractContextManager[SparkExecution | None]:
+        """Have this thread's next query found again, as `spark_facts.followed` does."""
+        return followed(self.session, self.ui)
+
+
+def warm_up(link: SparkLink, tables: Iterable[str], hint: str = "") -> None:
     """Read a few tables once, and have the server load and compile what that takes.
 
     Args:
-        session: The session.
+        link: The server.
         tables: The tables' names.
         hint: What may be the reason where a table cannot be read.
 
@@ -96,8 +115,8 @@ def warm_up(session: Any, tables: Iterable[str], hint: str = "") -> None:
 
     for table in islice(tables, _WARM_TABLES):
         try:
-            fetch(session, _WARM_UP.format(table=quoted(table)), Limits())
-        except PySparkException as error:
+            link.fetch(_WARM_UP.format(table=quoted(table)), Limits())
+        except (PySparkException, ValueError) as error:
             raise EngineError(
                 f"Spark cannot read table {table!r}: {shortened(error)}{hint}"
             ) from error

@@ -77,7 +77,7 @@ class OwnServer(SparkLink):
             return
         if self._conf.cluster is not None:
             self._await_executors()
-        warm_up(self.session, self._dataset.tables)
+        warm_up(self, self._dataset.tables)
         if self._conf.cluster is not None:
             self._use_cores()
         self._warm = True

@@ -133,6 +133,11 @@ class SparkProcess:
         return self._process.poll() is None
 
     @property
+    def code(self) -> int | None:
+        """What it exited with; None while it runs."""
+        return self._process.poll()
+
+    @property
     def log_tail(self) -> str:
         """The last lines of its output, without Java's stacks."""
         lines = self._log.read_text(errors="replace").splitlines()

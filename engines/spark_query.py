@@ -1,9 +1,13 @@
-"""One query through Spark Connect: its rows as Python values, its plan, its error in a line."""
+"""One query through Spark Connect: its rows as Python values, its plan, its error in a line.
+
+What is not of Connect alone serves a driver's own session too.
+"""
 
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from bothends.engines.base import Limits, Outcome
@@ -13,7 +17,16 @@ from bothends.engines.shorten import shorten
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["fetch", "plan", "require_query", "shortened"]
+__all__ = [
+    "connect_parser",
+    "fetch",
+    "keep",
+    "outcome_of",
+    "plan",
+    "plan_outcome",
+    "require_query",
+    "shortened",
+]
 
 _POSITION: Final = re.compile(r"\(line (\d+), ")
 _UNBALANCED: Final = (
@@ -22,7 +35,15 @@ _UNBALANCED: Final = (
 )
 
 
-def require_query(session: Any, sql: str) -> None:
+def connect_parser(session: Any) -> Callable[[str], object]:
+    """Return what has the server of a Spark Connect session parse a text, for `require_query`."""
+    from pyspark.sql.connect.plan import SQL
+
+    client = session.client
+    return lambda sql: client._analyze(method="schema", plan=SQL(sql).to_proto(client))
+
+
+def require_query(parse: Callable[[str], object], sql: str) -> None:
     """Have Spark's own parser refuse everything but a query, before anything runs.
 
     Spark runs a command as soon as it has read it: by then it is too late to look. In its
@@ -30,7 +51,7 @@ def require_query(session: Any, sql: str) -> None:
     as one neither writes nor changes the session, the catalog or the settings.
 
     Args:
-        session: A Spark Connect session.
+        parse: Has Spark parse a text without running it.
         sql: The text, without a semicolon at its end.
 
     Raises:
@@ -38,12 +59,9 @@ def require_query(session: Any, sql: str) -> None:
         PySparkException: If Spark cannot be asked.
     """
     from pyspark.errors import AnalysisException, ParseException
-    from pyspark.sql.connect.plan import SQL
 
-    client = session.client
-    wrapped = f"WITH bothends AS (\n{sql}\n) SELECT * FROM bothends"  # noqa: S608
     try:
-        client._analyze(method="schema", plan=SQL(wrapped).to_proto(client))
+        parse(f"WITH bothends AS (\n{sql}\n) SELECT * FROM bothends")  # noqa: S608
     except ParseException as error:
         # What the error says of its place is to hold for the text as it was written.
         message = shortened(error)
@@ -81,9 +99,29 @@ def fetch(session: Any, sql: str, limits: Limits) -> Outcome:
         if isinstance(part, StructType):
             schema = part
             continue
-        room = part.slice(0, kept.room_rows)
-        kept.add(_python_rows(room), room.nbytes, _longest_bytes(room))
-        kept.skip(part.num_rows - room.num_rows)
+        keep(kept, part)
+    return outcome_of(schema, kept, time.perf_counter() - start)
+
+
+def keep(kept: Kept, part: pa.Table) -> None:
+    """Add a part of a result to what is kept of it.
+
+    Raises:
+        ValueError: If it holds a value that Python cannot.
+    """
+    room = part.slice(0, kept.room_rows)
+    kept.add(_python_rows(room), room.nbytes, _longest_bytes(room))
+    kept.skip(part.num_rows - room.num_rows)
+
+
+def outcome_of(schema: Any, kept: Kept, seconds: float) -> Outcome:
+    """Return the outcome of a query that executed.
+
+    Args:
+        schema: Its result's, a `StructType`.
+        kept: What was kept of it.
+        seconds: What it took.
+    """
     return Outcome(
         status="ok",
         columns=tuple(field.name for field in schema),
@@ -92,7 +130,7 @@ def fetch(session: Any, sql: str, limits: Limits) -> Outcome:
         row_count=kept.count,
         truncated=kept.count > len(kept.rows),
         cells_cut=kept.cells_cut,
-        seconds=time.perf_counter() - start,
+        seconds=seconds,
     )
 
 
@@ -106,7 +144,16 @@ def plan(session: Any, sql: str) -> Outcome:
 
     start = time.perf_counter()
     client = session.client
-    text = client.explain_string(SQL(sql).to_proto(client), "simple")
+    return plan_outcome(client.explain_string(SQL(sql).to_proto(client), "simple"), start)
+
+
+def plan_outcome(text: str, start: float) -> Outcome:
+    """Return a plan as an outcome, without the paths of its files.
+
+    Args:
+        text: The plan, as Spark explains it.
+        start: When it was asked for, by `time.perf_counter`.
+    """
     seconds = time.perf_counter() - start
     text = re.sub(r"Location: \w+ ?\([^)]*\) ?\[[^\]]*\], ", "", text).strip()
     return Outcome("ok", ("plan",), ("string",), ((text,),), 1, seconds=seconds)

@@ -160,7 +160,7 @@ class RemoteServer(SparkLink):
         if not self._warm:
             hint = ". Each machine of the cluster must be able to read the data's files"
             tables = self._dataset.tables if self._dataset else ()
-            warm_up(self.session, tables, hint if self.views else "")
+            warm_up(self, tables, hint if self.views else "")
             self._cores = count_cores(self.session)
             self.settings["cores"] = str(self._cores)
             self._warm = True

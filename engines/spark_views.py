@@ -52,12 +52,12 @@ class ViewCatalog:
         return repr([(table, self.ddl(table)) for table in self.tables()])
 
 
-def create_view(name: str, path: Path) -> str:
+def create_view(name: str, path: Path | str) -> str:
     """Return the statement that makes a temporary view of Parquet files, in place.
 
     Args:
         name: The view's name.
-        path: The absolute path of the file or of the directory of files.
+        path: The absolute path, or the URI, of the file or of the directory of files.
     """
     location = str(path).replace("\\", "\\\\").replace("'", "\\'")
     return f"CREATE TEMPORARY VIEW {quoted(name)} USING parquet OPTIONS (path '{location}')"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from bothends.agent.models.base import Case
 from bothends.engines import Limits, Outcome
 from bothends.engines.slots import EngineSlots
 from bothends.eval.experiment import Billing, Regimen
@@ -15,7 +15,10 @@ from bothends.eval.timing import measure
 from bothends.infra.errors import UnjudgedError
 from bothends.infra.prices import EnginePrice, PriceBook
 from bothends.infra.text import as_cell
-from bothends.tools.text import Redaction, redacted_rows
+
+if TYPE_CHECKING:
+    from bothends.agent.models.base import Case
+    from bothends.tools.text import Redaction
 
 __all__ = ["Assessment", "Bench", "Terms", "assess", "first_rows"]
 
@@ -125,7 +128,12 @@ def first_rows(
     """Return the first rows of a result as they are kept, cells as text or None."""
     if outcome is None:
         return ()
-    shown = redacted_rows(outcome, _KEPT_ROWS, redaction)
+    shown = outcome
+    if redaction is not None:
+        # With the tools comes LangChain, which a job on a cluster has not.
+        from bothends.tools.text import redacted_rows
+
+        shown = redacted_rows(outcome, _KEPT_ROWS, redaction)
     return tuple(
         tuple(None if cell is None else as_cell(cell) for cell in row)
         for row in shown.rows[:_KEPT_ROWS]

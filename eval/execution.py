@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from bothends.agent.models.base import Case
+from typing import TYPE_CHECKING
+
 from bothends.engines import Outcome
 from bothends.eval.assessment import Bench, assess, first_rows
 from bothends.eval.record import Executed
+
+if TYPE_CHECKING:
+    from bothends.agent.models.base import Case
 
 __all__ = ["execute"]
 

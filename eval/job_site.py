@@ -31,8 +31,8 @@ class JobSite(Protocol):
 
     Attributes:
         title: What it is, in a few words, such as `EMR cluster j-2AXX`.
-        platform: Python's version and wheels' platform there, as pip is told them, such as
-            `("3.11", "manylinux2014_x86_64")`; None for those that we run on.
+        platform: Python and processor there, such as `("3.11", "x86_64")`; None where they are this
+            machine's.
     """
 
     title: str

@@ -34,8 +34,9 @@ class JobData:
 
     Attributes:
         tables: The URI of the Parquet file, or the directory of such files, of each table by name.
-        digest: The same as `Dataset.digest` of the same data on a disk.
+        described: Its name and digest, as an engine's fingerprint has them: `tpch 1f0c...`, the
+            same as of the same data on a disk (`data_digest` of its tables' rows and bytes).
     """
 
     tables: Mapping[str, str]
-    digest: str
+    described: str

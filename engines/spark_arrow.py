@@ -74,7 +74,7 @@ def _connect() -> Callable[[Any, Any], Any]:
 
     # In Spark 3.5 it is in the one, in later ones in the other.
     found = getattr(pyspark.util, "local_connect_and_auth", None)
-    connect: Callable[[Any, Any], Any] = found or vars(pyspark.java_gateway)[
-        "local_connect_and_auth"
-    ]
+    connect: Callable[[Any, Any], Any] = (
+        found or vars(pyspark.java_gateway)["local_connect_and_auth"]
+    )
     return connect

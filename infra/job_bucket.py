@@ -24,7 +24,7 @@ class JobBucket:
             the bucket's folder `data` for None.
     """
 
-    platform: tuple[str, str] | None = ("3.11", "manylinux2014_x86_64")
+    platform: tuple[str, str] | None = ("3.11", "x86_64")
     """What releases of EMR's with Spark 4 run on."""
 
     def __init__(self, aws: Aws, bucket: str, data: str | None = None) -> None:
@@ -80,4 +80,4 @@ class JobBucket:
                 raise DataError(f"table {table} in {place} is not whole; {remedy}")
             tables[table] = bucket.uri(path.rstrip("/"))
         whole = {table: record.size for table, record in manifest.tables.items()}
-        return JobData(tables=tables, digest=data_digest(whole))
+        return JobData(tables=tables, described=f"{suite} {data_digest(whole)}")

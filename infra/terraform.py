@@ -23,6 +23,7 @@ __all__ = ["ClusterOutputs", "Plan", "Terraform", "terraform_home"]
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]{1,22}[a-z0-9]")  # as the module's own validation
 # Terraform reads these by itself, whoever calls it, a later one's values before an earlier one's.
+_DEFAULTS: Final = "defaults.auto.tfvars.json"
 _GIVEN: Final = "given-{:02d}.auto.tfvars"
 _OPTIONS: Final = "options.auto.tfvars.json"
 _PLAN: Final = "planned.tfplan"
@@ -42,6 +43,7 @@ class Plan(_Told):
 
     price: str | None = Field(None, description="The cluster in the words of `--machine`.")
     usd_per_hour: float | None = Field(None, description="What an hour costs by the HCL's sum.")
+    region: str = Field(description="Where it would be.")
 
 
 class ClusterOutputs(_Told):
@@ -88,18 +90,23 @@ class Terraform:
     def __init__(self, home: Path, tell: Callable[[str], None] = lambda _: None) -> None:
         self._home, self._tell = home, tell
         self.directory = home / "terraform"
+        self._region = home / "region"
 
-    @property
-    def begun(self) -> bool:
-        """Whether something may have been made from here."""
-        return (self.directory / "terraform.tfstate").exists()
-
-    def prepare(self, options: Mapping[str, Any], var_files: Sequence[Path] = ()) -> None:
+    def prepare(
+        self,
+        options: Mapping[str, Any],
+        *,
+        defaults: Mapping[str, Any],
+        var_files: Sequence[Path] = (),
+        preset: str | None = None,
+    ) -> None:
         """Write the HCL, the price list and the variables.
 
         Args:
             options: Variables; they go before those of the files.
+            defaults: Variables that all others go before.
             var_files: Files of variables; a later one goes before an earlier one.
+            preset: One of the package's own files of variables, which all others go before.
 
         Raises:
             UsageError: If a file cannot be read, or the directory cannot be written.
@@ -112,21 +119,20 @@ class Terraform:
             (self._home / "infra" / "machines.yaml").write_bytes(prices)
             for old in self.directory.glob("*.auto.tfvars*"):
                 old.unlink()
-            for number, file in enumerate(var_files):
+            presets = [self.directory / f"{preset}.tfvars"] if preset else []
+            for number, file in enumerate([*presets, *var_files]):
                 suffix = ".json" if file.suffix == ".json" else ""
                 text = file.read_text("utf-8")
                 (self.directory / (_GIVEN.format(number) + suffix)).write_text(text, "utf-8")
-            (self.directory / _OPTIONS).write_text(json.dumps(dict(options), indent=2) + "\n")
+            for file_name, values in ((_DEFAULTS, defaults), (_OPTIONS, options)):
+                text = json.dumps(dict(values), indent=2) + "\n"
+                (self.directory / file_name).write_text(text, "utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"cannot prepare {self.directory}: {error}") from error
 
-    def options(self) -> dict[str, Any]:
-        """Return the variables that were written last; none where none were."""
-        try:
-            read: dict[str, Any] = json.loads((self.directory / _OPTIONS).read_text())
-        except (OSError, ValueError):
-            return {}
-        return read
+    def defaults(self) -> dict[str, Any]:
+        """Return the defaults that were written last; none where none were."""
+        return _read_json(self.directory / _DEFAULTS)
 
     def init(self) -> None:
         """Get the provider."""
@@ -143,8 +149,20 @@ class Terraform:
         told = shown.get("planned_values", {}).get("outputs", {})
         return Plan.model_validate({name: each.get("value") for name, each in told.items()})
 
-    def apply(self) -> ClusterOutputs:
-        """Do what was planned."""
+    def apply(self, plan: Plan) -> ClusterOutputs:
+        """Do what was planned.
+
+        Raises:
+            UsageError: If the cluster is there already, in another region: elsewhere Terraform
+                would find nothing of it, and forget it.
+        """
+        there = self.region if self.resources() else None
+        if there not in (None, plan.region):
+            raise UsageError(
+                f"{self._home.name} is in {there}, not in {plan.region}: take it down first, or "
+                "give another --name"
+            )
+        self._region.write_text(plan.region)
         self._run("apply", "-auto-approve", _PLAN)
         (self.directory / _PLAN).unlink(missing_ok=True)
         return self.outputs()
@@ -155,7 +173,10 @@ class Terraform:
         Args:
             targets: Addresses of what goes, with all that needs it; all there is for none.
         """
-        self._run("destroy", "-auto-approve", *(f"-target={each}" for each in targets))
+        there = self.region
+        # Whatever a later plan was asked: what was made is where it was made.
+        region = [f"-var=region={there}"] if there else []
+        self._run("destroy", "-auto-approve", *region, *(f"-target={each}" for each in targets))
 
     def outputs(self) -> ClusterOutputs:
         """Return what is known of what was made."""
@@ -169,8 +190,17 @@ class Terraform:
 
     def resources(self) -> tuple[str, ...]:
         """Return the addresses of what is there, as far as Terraform knows."""
-        listed = self._ask("state", "list").split() if self.begun else []
-        return tuple(each for each in listed if ".data." not in f".{each}")
+        listed = _read_json(self.directory / "terraform.tfstate").get("resources", [])
+        return tuple(
+            ".".join(filter(None, [each.get("module"), each["type"], each["name"]]))
+            for each in listed
+            if each["mode"] == "managed"
+        )
+
+    @property
+    def region(self) -> str | None:
+        """Where the cluster was made; None where it was not."""
+        return self._region.read_text() if self._region.exists() else None
 
     def _command(self, *arguments: str) -> list[str]:
         binary = shutil.which("terraform")
@@ -237,3 +267,14 @@ class Terraform:
 def _environment() -> dict[str, str]:
     """Return ours, TF_CLI_CONFIG_FILE and AWS_... included."""
     return {**os.environ, "TF_IN_AUTOMATION": "1", "CHECKPOINT_DISABLE": "1"}
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """Return a file's object; an empty one where there is none."""
+    try:
+        read: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise CloudError(f"{path} cannot be read: {error}") from error
+    return read

@@ -73,8 +73,10 @@ def terraform_home(name: str) -> Path:
 
 
 class Terraform:
-    """Terraform for one cluster. It reads its variables from files in its directory, so that
-    `terraform -chdir=DIRECTORY plan` by hand is the same.
+    """Terraform for one cluster.
+
+    It reads its variables from files in its directory, so that by hand
+    `terraform -chdir=DIRECTORY plan` is the same.
 
     Args:
         home: The cluster's directory.

@@ -63,7 +63,8 @@ def explained(command: str, said: str, directory: Path) -> str:
     text = _FRAME.sub("", said)
     errors = [" ".join(_sentences(found)) for found in _ERROR.findall(text)]
     told = "; ".join(dict.fromkeys(errors[:_SENTENCES])) or _last_line(text)
-    return f"terraform {command}: {told[:_CHARACTERS].rstrip('.')}. {_remedy(command, text, directory)}"
+    told = told[:_CHARACTERS].rstrip(".")
+    return f"terraform {command}: {told}. {_remedy(command, text, directory)}"
 
 
 def _remedy(command: str, text: str, directory: Path) -> str:

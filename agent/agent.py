@@ -23,6 +23,7 @@ from bothends.infra.errors import (
     WithheldError,
 )
 from bothends.infra.prices import Pricing
+from bothends.tools.preflight import Preflight
 from bothends.tools.text import Redaction
 
 __all__ = ["Agent"]
@@ -39,6 +40,7 @@ class Agent:
         limits: Time and rows that its query may take.
         retry: How provider faults are retried.
         redaction: What each result cell goes through before a model sees it.
+        preflight: What its query is refused for before it runs; None for nothing.
 
     Raises:
         UsageError: If the recipe has no use for a checker or another setting, or its embeddings
@@ -58,6 +60,7 @@ class Agent:
         limits: Limits | None = None,
         retry: RetryPolicy | None = None,
         redaction: Redaction | None = None,
+        preflight: Preflight | None = None,
     ) -> None:
         self.engine = engine
         self.model = model
@@ -66,6 +69,7 @@ class Agent:
         self.limits = limits or Limits()
         self.retry = retry or RetryPolicy()
         self.redaction = redaction
+        self.preflight = preflight
         self.recipe.refuse_idle()
         name = self.recipe.name
         if checker is not None and name != "react":
@@ -112,6 +116,7 @@ class Agent:
             meter=meter,
             handlers=(meter, *callbacks),
             redaction=self.redaction,
+            preflight=self.preflight,
         )
         try:
             ending = self._play(attempt)

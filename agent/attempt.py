@@ -17,6 +17,7 @@ from bothends.agent.record import AgentStatus
 from bothends.agent.replies import is_cut, why_withheld
 from bothends.agent.retry import RetryPolicy
 from bothends.engines import Engine, Limits, Outcome
+from bothends.tools.preflight import Preflight
 from bothends.tools.text import Redaction
 
 __all__ = ["Attempt", "Ending", "Play", "ending_of", "no_query"]
@@ -51,6 +52,7 @@ class Attempt:
         meter: The trial's meter.
         handlers: Every callback handler, the meter among them.
         redaction: What each result cell goes through before a model sees it.
+        preflight: What a query is refused for before it runs; None for nothing.
         sql: The SQL whose outcome counts.
         outcome: What became of it.
         ignored_calls: Calls that stood after `run_query` in its turn.
@@ -66,6 +68,7 @@ class Attempt:
     meter: Meter
     handlers: Sequence[BaseCallbackHandler]
     redaction: Redaction | None = None
+    preflight: Preflight | None = None
     sql: str | None = None
     outcome: Outcome | None = None
     ignored_calls: int = 0

@@ -36,8 +36,9 @@ class Recipe(BaseModel):
     )
     check: CheckMode = Field(
         "llm",
-        description="What check_query does: a checker LLM, the engine's EXPLAIN, both, or off "
-        "(the tool is not offered). Of react only: the other recipes have no such tool.",
+        description="What check_query does: a checker LLM, the engine's EXPLAIN (which tells "
+        "errors, cartesian products and tables that are read whole), both, or off (the tool is not "
+        "offered). Of react only: the other recipes have no such tool.",
     )
     max_turns: int = Field(
         12,

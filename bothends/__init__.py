@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from bothends.infra.errors import BothendsError
     from bothends.results import Sweep, load_sweep
     from bothends.sweep_api import sweep
+    from bothends.tools.preflight import Preflight
 
 __all__ = [
     "Answer",
     "BothendsError",
     "Comparisons",
     "Experiment",
+    "Preflight",
     "Recipe",
     "RetryPolicy",
     "Run",
@@ -47,6 +49,7 @@ _HOMES = {
     "BothendsError": "bothends.infra.errors",
     "Comparisons": "bothends.eval.versus",
     "Experiment": "bothends.eval.experiment",
+    "Preflight": "bothends.tools.preflight",
     "Recipe": "bothends.agent.recipe",
     "RetryPolicy": "bothends.agent.retry",
     "Run": "bothends.api",

@@ -15,6 +15,7 @@ from bothends.eval.experiment import Billing, Experiment, Regimen
 from bothends.infra.errors import UsageError
 from bothends.launch import default_directory, refuse_settings, run_whole
 from bothends.results import Run, load_run, write_reports
+from bothends.tools.preflight import Preflight
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import BaseCallbackHandler
@@ -51,6 +52,7 @@ def ask(
     corrections: int = 2,
     timeout_s: float = 300.0,
     max_rows: int = 100_000,
+    preflight: Preflight | None = None,
     machine: str = "m7i.large",
     billing: Billing = "busy",
     prices: Path | str | None = None,
@@ -88,6 +90,7 @@ def ask(
         corrections: Rounds of correction in `single+correct` at most.
         timeout_s: Seconds that the query may take.
         max_rows: Rows of the result that are kept.
+        preflight: What a query is refused for before it runs; None for nothing.
         machine: What the engine's work is charged at; see `Experiment.machine`.
         billing: `busy` or `wall`.
         prices: YAML file of prices that override the bundled ones.
@@ -131,6 +134,7 @@ def ask(
             corrections=corrections,
         ),
         limits=Limits(timeout_s=timeout_s, max_rows=max_rows),
+        preflight=preflight or Preflight(),
         machine=machine,
         billing=billing,
         prices_file=Path(prices) if prices else None,
@@ -176,6 +180,7 @@ def run(
     corrections: int = 2,
     timeout_s: float = 300.0,
     max_rows: int = 100_000,
+    preflight: Preflight | None = None,
     warmups: int = 1,
     repeats: int = 3,
     machine: str = "m7i.large",
@@ -229,6 +234,7 @@ def run(
         corrections: Rounds of correction in `single+correct` at most.
         timeout_s: Seconds that one query may take.
         max_rows: Rows of a result that are kept and judged.
+        preflight: What a query is refused for before it runs; None for nothing.
         warmups: Untimed executions of gold and of each generated query.
         repeats: Timed executions of gold and of each generated query.
         machine: What the engine's work is charged at; see `Experiment.machine`.
@@ -296,6 +302,7 @@ def run(
         budget_tokens=budget_tokens,
         timeout_s=timeout_s,
         max_rows=max_rows,
+        preflight=preflight or Preflight(),
         regimen=made(Regimen, warmups=warmups, repeats=repeats),
         machine=machine,
         billing=billing,

@@ -22,7 +22,9 @@ from bothends.options import (
     LinkingOption,
     LinkingTables,
     Machine,
+    MaxPlanRows,
     MaxRows,
+    MaxScanBytes,
     MaxTokens,
     MaxTurns,
     ObservationChars,
@@ -31,6 +33,8 @@ from bothends.options import (
     RecipeChoice,
     RecipeOption,
     Redact,
+    RefuseCartesian,
+    RequirePartitionFilter,
     RunAnswerSql,
     SampleRows,
     Samples,
@@ -76,6 +80,10 @@ def ask(
     corrections: Corrections = 2,
     timeout: Timeout = 300.0,
     max_rows: MaxRows = 100_000,
+    max_scan_bytes: MaxScanBytes = None,
+    max_plan_rows: MaxPlanRows = None,
+    refuse_cartesian: RefuseCartesian = False,
+    require_partition_filter: RequirePartitionFilter = False,
     machine: Machine = "m7i.large",
     billing: BillingOption = Billing.busy,
     prices: Prices = None,
@@ -90,6 +98,7 @@ def ask(
     from bothends.eval.ask import answer_question
     from bothends.eval.redaction import load_redaction
     from bothends.eval.report.asked import print_answer
+    from bothends.tools.preflight import Preflight
 
     sampling = validated(
         lambda: Sampling(
@@ -98,6 +107,14 @@ def ask(
             max_tokens=max_tokens,
             seed=seed,
             reasoning_effort=reasoning_effort,
+        )
+    )
+    preflight = validated(
+        lambda: Preflight(
+            max_scan_bytes=max_scan_bytes,
+            max_plan_rows=max_plan_rows,
+            refuse_cartesian=refuse_cartesian,
+            require_partition_filter=require_partition_filter,
         )
     )
     console = Console()
@@ -127,6 +144,7 @@ def ask(
                 corrections=corrections,
             ),
             limits=Limits(timeout_s=timeout, max_rows=max_rows),
+            preflight=preflight,
             machine=machine,
             billing=billing.value,
             prices_file=prices,

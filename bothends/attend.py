@@ -40,7 +40,7 @@ def attended(directory: Path, act: Callable[[RunProgress], object], *, ask: bool
         said = f" What was measured is in {directory}; the same command goes on." if kept else ""
         typer.echo(f"\nStopped.{said}", err=True)
         raise typer.Exit(130) from None
-    shown = show(directory)
+    shown = show([directory], directory)
     if progress.stopped_early:
         typer.echo(f"bothends: {progress.stopped_early}", err=True)
         raise typer.Exit(3)

@@ -14,7 +14,9 @@ from bothends.attend import attended
 from bothends.cluster import cluster_app
 from bothends.compare_command import compare
 from bothends.data import data_app
+from bothends.forecast_command import forecast
 from bothends.prices_command import prices_app
+from bothends.report_command import report
 from bothends.run_command import run
 from bothends.score_command import score
 from bothends.sweep_command import sweep
@@ -86,17 +88,9 @@ app.command()(sweep)
 app.command()(ask)
 app.command()(compare)
 app.command()(score)
+app.command()(report)
+app.command()(forecast)
 app.command()(transcript)
-
-
-@app.command()
-def report(
-    directory: Annotated[Path, typer.Argument(help="The run directory.")],
-) -> None:
-    """Print a run's tables, and write its report.html and CSV files anew."""
-    from bothends.show import show
-
-    show(directory)
 
 
 def main() -> None:

@@ -28,7 +28,9 @@ __all__ = [
     "LinkingOption",
     "LinkingTables",
     "Machine",
+    "MaxPlanRows",
     "MaxRows",
+    "MaxScanBytes",
     "MaxTokens",
     "MaxTurns",
     "ObservationChars",
@@ -38,6 +40,8 @@ __all__ = [
     "RecipeChoice",
     "RecipeOption",
     "Redact",
+    "RefuseCartesian",
+    "RequirePartitionFilter",
     "RetryWait",
     "RunAnswerSql",
     "Sample",
@@ -180,6 +184,23 @@ RunAnswerSql = Annotated[
     bool, typer.Option("--run-answer-sql", help="Run SQL from a final answer without a tool call.")
 ]
 Timeout = Annotated[float, typer.Option(help="Seconds that one query may take.")]
+MaxScanBytes = Annotated[
+    str | None,
+    typer.Option(help="Reject a query that would read more of tables' files, such as 10GB."),
+]
+MaxPlanRows = Annotated[
+    int | None,
+    typer.Option(min=1, help="Reject a query with a step that is estimated to return more rows."),
+]
+RefuseCartesian = Annotated[
+    bool, typer.Option("--refuse-cartesian", help="Reject a query with a cartesian product.")
+]
+RequirePartitionFilter = Annotated[
+    bool,
+    typer.Option(
+        "--require-partition-filter", help="Reject a query that reads every partition of a table."
+    ),
+]
 MaxRows = Annotated[int, typer.Option(min=1, help="Rows of a result that are kept and judged.")]
 Machine = Annotated[
     str,

@@ -41,24 +41,21 @@ class Sweep:
     """A sweep over scale factors, finished or not.
 
     Attributes:
-        directory: Its directory, with a run directory for each scale factor.
-        runs: The run at each scale factor, ascending.
-        sources: What the reports of these are made from.
+        directory: Its directory, with a run directory for each scale factor and the reports.
+        trials: Every trial, by ascending scale factors.
+        summaries: The metrics of each model, by its label, at each scale factor.
+        missing: How many trials are not in, since a budget or an interrupt ended the sweep.
     """
 
     directory: Path
-    runs: dict[float, Run]
-    sources: tuple[ReportInput, ...]
+    trials: tuple[Trial, ...]
+    summaries: dict[float, dict[str, Summary]]
+    missing: int = 0
 
     @property
-    def trials(self) -> tuple[Trial, ...]:
-        """Every trial, by ascending scale factors."""
-        return tuple(trial for run in self.runs.values() for trial in run.trials)
-
-    @property
-    def missing(self) -> int:
-        """How many trials are not in."""
-        return sum(run.missing for run in self.runs.values())
+    def report(self) -> Path:
+        """The HTML report."""
+        return self.directory / "report.html"
 
 
 def load_run(out: Path | str) -> Run:
@@ -85,20 +82,13 @@ def write_reports(source: ReportInput, out: Path) -> Run:
     Raises:
         RecordError: If they cannot be written.
     """
-    from bothends.eval.metrics import summarise
-    from bothends.eval.report import write_csv, write_html
+    from bothends.eval.report import write_files
 
-    write_html(source, out / "report.html")
-    write_csv(source, out / "tables")
+    write_files(source, out)
     return Run(
         directory=out,
         trials=tuple(source.trials),
-        summaries={
-            model.label: summarise(
-                [trial for trial in source.trials if trial.key.model == model.spec]
-            )
-            for model in source.models
-        },
+        summaries=_summaries(source),
         missing=source.missing,
     )
 
@@ -112,14 +102,26 @@ def load_sweep(out: Path | str) -> Sweep:
     Raises:
         RecordError: If it is none, or cannot be read or written.
     """
-    from bothends.eval.report.csv import write_tables
-    from bothends.eval.report.load import load_report
-    from bothends.eval.report.scale import by_scale
+    from bothends.eval.report import write_files
+    from bothends.eval.report.load import load_reports
     from bothends.eval.sweep_directory import SweepDirectory
 
     directory = Path(out)
-    places = {scale: run.path for scale, run in SweepDirectory(directory).runs().items()}
-    sources = {scale: load_report(path) for scale, path in places.items()}
-    runs = {scale: write_reports(source, places[scale]) for scale, source in sources.items()}
-    write_tables([by_scale(list(sources.values()))], directory / "tables")
-    return Sweep(directory, runs, tuple(sources.values()))
+    runs = SweepDirectory(directory).runs()
+    source = load_reports([run.path for run in runs.values()])
+    write_files(source, directory)
+    return Sweep(
+        directory=directory,
+        trials=tuple(source.trials),
+        summaries={run.scale_factor or 0.0: _summaries(run) for run in source.runs},
+        missing=source.missing,
+    )
+
+
+def _summaries(source: ReportInput) -> dict[str, Summary]:
+    from bothends.eval.metrics import summarise
+
+    return {
+        model.label: summarise([trial for trial in source.trials if trial.key.model == model.spec])
+        for model in source.models
+    }

@@ -27,7 +27,9 @@ from bothends.options import (
     LinkingOption,
     LinkingTables,
     Machine,
+    MaxPlanRows,
     MaxRows,
+    MaxScanBytes,
     MaxTokens,
     MaxTurns,
     ObservationChars,
@@ -37,6 +39,8 @@ from bothends.options import (
     RecipeChoice,
     RecipeOption,
     Redact,
+    RefuseCartesian,
+    RequirePartitionFilter,
     RetryWait,
     RunAnswerSql,
     Sample,
@@ -50,6 +54,7 @@ from bothends.options import (
     Timeout,
     TopP,
     listed,
+    validated,
 )
 from bothends.resolve import resolved
 
@@ -114,6 +119,10 @@ def run(
     corrections: Corrections = 2,
     timeout: Timeout = 300.0,
     max_rows: MaxRows = 100_000,
+    max_scan_bytes: MaxScanBytes = None,
+    max_plan_rows: MaxPlanRows = None,
+    refuse_cartesian: RefuseCartesian = False,
+    require_partition_filter: RequirePartitionFilter = False,
     warmups: Annotated[int, typer.Option(min=0, help="Untimed executions of each query.")] = 1,
     repeats: Annotated[int, typer.Option(min=1, help="Timed executions of each query.")] = 3,
     machine: Machine = "m7i.large",
@@ -194,6 +203,7 @@ def experiment_of(
     from bothends.agent.retry import RetryPolicy
     from bothends.agent.sampling import Sampling
     from bothends.eval.experiment import Regimen
+    from bothends.tools.preflight import Preflight
 
     return resolved(
         context,
@@ -238,6 +248,14 @@ def experiment_of(
         budget_tokens=options["budget_tokens"],
         timeout_s=options["timeout"],
         max_rows=options["max_rows"],
+        preflight=validated(
+            lambda: Preflight(
+                max_scan_bytes=options["max_scan_bytes"],
+                max_plan_rows=options["max_plan_rows"],
+                refuse_cartesian=options["refuse_cartesian"],
+                require_partition_filter=options["require_partition_filter"],
+            )
+        ),
         regimen=Regimen(warmups=options["warmups"], repeats=options["repeats"]),
         machine=options["machine"],
         billing=options["billing"].value,

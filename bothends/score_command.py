@@ -180,7 +180,7 @@ def _show(directory: Path) -> None:
     from bothends.eval.metrics import counted
     from bothends.show import show
 
-    if not counted(show(directory).trials):
+    if not counted(show([directory], directory).trials):
         typer.echo("bothends: nothing was scored; the outcomes above say why", err=True)
         raise typer.Exit(1)
 

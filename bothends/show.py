@@ -1,39 +1,34 @@
-"""Shows a run directory on the terminal, and writes its reports anew."""
+"""Shows runs on the terminal, and writes their reports anew."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from bothends.eval.report import print_report
-from bothends.eval.report.load import load_report
-from bothends.eval.report.scale import by_scale
-from bothends.eval.report.terminal import print_table
-from bothends.eval.sweep_directory import SweepDirectory
-from bothends.results import Run, Sweep, load_sweep, write_reports
+from bothends.eval.report import ReportInput, print_report, write_files
+from bothends.eval.report.load import load_reports
 
 __all__ = ["show"]
 
 
-def show(directory: Path) -> Run | Sweep:
-    """Print the tables of a run or a sweep, and write its `report.html` and CSV files.
+def show(directories: Sequence[Path], out: Path) -> ReportInput:
+    """Print the tables of a run, or of several as one report's, and write that report.
 
     Args:
-        directory: The run's or the sweep's directory.
+        directories: Run directories, and directories that hold them, as a sweep's does.
+        out: Where to write the report.
+
+    Returns:
+        What the report was made from.
 
     Raises:
-        RecordError: If it is none, or cannot be read or written.
+        RecordError: If one is none, or cannot be read, or the report cannot be written.
     """
     from rich.console import Console
 
+    source = load_reports(directories)
+    written = write_files(source, out)
     console = Console()
-    if SweepDirectory(directory).is_there:
-        sweep = load_sweep(directory)
-        print_table(by_scale(sweep.sources), console)
-        reports = ", ".join(str(run.report) for run in sweep.runs.values())
-        console.print(f"\nReports: {reports}   CSV: {directory / 'tables'}", soft_wrap=True)
-        return sweep
-    source = load_report(directory)
-    finished = write_reports(source, directory)
     print_report(source, console)
-    console.print(f"\nReport: {finished.report}   CSV: {directory / 'tables'}", soft_wrap=True)
-    return finished
+    console.print(f"\nReport: {written}   CSV: {out / 'tables'}", soft_wrap=True)
+    return source

@@ -10,6 +10,7 @@ import typer
 from bothends.attend import attended
 from bothends.options import with_options_of
 from bothends.run_command import experiment_of, recording_of, run
+from bothends.scales import scale_factors_of
 
 __all__ = ["sweep"]
 
@@ -45,9 +46,9 @@ def sweep(
     from bothends.launch import sweep_directory
 
     file: Path | None = options["experiment"]
-    scales = _scales(scale_factors)
+    scales = scale_factors_of(scale_factors)
     home = translate_at if translate_at is not None else min(scales)
-    check_scale_factors((home, *scales))
+    check_scale_factors((home,))
     experiment = experiment_of(context, file, {**options, "scale_factor": home}).model_copy(
         update={"scale_factor": home}
     )
@@ -64,15 +65,3 @@ def sweep(
         ),
         ask=not options["yes"],
     )
-
-
-def _scales(text: str) -> tuple[float, ...]:
-    from bothends.infra.errors import UsageError
-
-    try:
-        scales = tuple(float(part) for part in text.split(",") if part.strip())
-    except ValueError:
-        scales = ()
-    if not scales:
-        raise UsageError(f"--scale-factors {text} names no numbers: give some, such as 0.01,0.1,1")
-    return scales

@@ -10,6 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType, TracebackType
 from typing import Any, Literal, Self
 
+from bothends.engines.estimate import Estimate
 from bothends.engines.facts import EngineFacts, Execution
 from bothends.engines.guard import Rejection, check_read_only
 
@@ -46,7 +47,7 @@ class Outcome:
 
     Attributes:
         status: `ok` (executed), `failed` (the engine refused it or broke), `timeout`, or
-            `rejected` (by the read-only guard, before it reached the engine).
+            `rejected` (by the read-only guard, or by a pre-flight limit, before it ran).
         columns: Column names by position; names may repeat.
         types: The engine's own type name of each column, lower case.
         rows: The first rows, as many as `Limits` allows, columns by position, as plain Python
@@ -115,14 +116,15 @@ class Capability(StrEnum):
     comments = "comments on tables and columns"
     facts = "telling what a query read, shuffled and spilled"
     large_results = "comparing results that are past the row cap, inside the engine"
+    estimates = "estimates of what a query would read and return"
 
 
 class Engine(ABC):
     """A SQL engine over one catalog, read-only.
 
     An engine is used by one thread at a time and closed after use (it is a context manager).
-    Subclasses implement the abstract methods; `execute` and `explain` put the read-only guard
-    before them, so that no statement reaches an engine unread.
+    Subclasses implement the abstract methods; `execute`, `explain` and `estimate` put the
+    read-only guard before them, so that no statement reaches an engine unread.
 
     Attributes:
         name: The engine's registered name.
@@ -236,6 +238,25 @@ class Engine(ABC):
         if rejection is not None:
             return _rejected(rejection)
         return self._explain(sql)
+
+    def estimate(self, sql: str) -> Estimate:
+        """Tell what one reading statement would do, from the engine's plan, without running it.
+
+        Args:
+            sql: The statement, in the engine's dialect.
+
+        Returns:
+            The estimate, or what is wrong with the statement; never an exception for that.
+        """
+        rejection = check_read_only(sql, self.dialect)
+        if rejection is not None:
+            return Estimate(error=rejection.reason)
+        return self._estimate(sql)
+
+    def _estimate(self, sql: str) -> Estimate:
+        """Estimate an admitted statement; an engine that lacks estimates only plans it."""
+        plan = self._explain(sql)
+        return Estimate(error=plan.error, seconds=plan.seconds)
 
     def __enter__(self) -> Self:
         """Return the engine itself."""

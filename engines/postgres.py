@@ -29,12 +29,14 @@ except ImportError as _error:
     raise MissingExtraError("psycopg", "postgres") from _error
 
 from bothends.engines.digest import digest_text
+from bothends.engines.estimate import Estimate
 from bothends.engines.names import TableNames
 from bothends.engines.postgres_catalog import catalog, ddl, names, sample
 from bothends.engines.postgres_connect import cancel, connect_to, connect_with
 from bothends.engines.postgres_digest import digest_query
+from bothends.engines.postgres_estimate import plan_of, postgres_estimate, relations
 from bothends.engines.postgres_load import READER, load_postgres
-from bothends.engines.postgres_query import EXPLAIN, fetch, shortened
+from bothends.engines.postgres_query import EXPLAIN, EXPLAIN_JSON, fetch, shortened
 from bothends.engines.postgres_server import PostgresServer
 
 __all__ = ["PostgresEngine"]
@@ -247,6 +249,17 @@ class PostgresEngine(Engine):
             return plan
         text = "\n".join(row[0] for row in plan.rows)
         return Outcome("ok", ("plan",), ("text",), ((text,),), 1, seconds=plan.seconds)
+
+    def _estimate(self, sql: str) -> Estimate:
+        start = time.perf_counter()
+        answer = self._execute(EXPLAIN_JSON + sql, Limits(_EXPLAIN_TIMEOUT_S))
+        if answer.status != "ok":
+            return Estimate(error=answer.error, seconds=answer.seconds)
+        if not answer.whole:  # a plan of a megabyte
+            return Estimate(seconds=answer.seconds)
+        plan = plan_of(answer.rows[0][0])
+        estimate = postgres_estimate(plan, self._ask(lambda asked: relations(asked, plan)))
+        return replace(estimate, seconds=time.perf_counter() - start)
 
     def _digest(self, sql: str, result: Outcome, limits: Limits) -> str | None:
         query = digest_query(without_semicolon(sql, self.dialect), len(result.columns))

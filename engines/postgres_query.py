@@ -20,10 +20,13 @@ from bothends.engines.postgres_connect import cancel
 from bothends.engines.postgres_values import type_names
 from bothends.engines.shorten import shorten
 
-__all__ = ["EXPLAIN", "Columns", "fetch", "shortened"]
+__all__ = ["EXPLAIN", "EXPLAIN_JSON", "Columns", "fetch", "shortened"]
 
 EXPLAIN: Final = "EXPLAIN (FORMAT TEXT) "
 """What makes a plan of a statement; with options of our own, so that it cannot bring ANALYZE."""
+
+EXPLAIN_JSON: Final = "EXPLAIN (FORMAT JSON, VERBOSE) "
+"""The same for machines; VERBOSE, so that tables stand there with their schemas."""
 
 # A chunk is in memory as a whole, and a cell may have a gigabyte; more rows are not quicker.
 _CHUNK_ROWS: Final = 50
@@ -95,7 +98,8 @@ def shortened(error: Exception, sql: str = "") -> str:
     diagnosis = error.diag if isinstance(error, psycopg.Error) else None
     message = shorten((diagnosis and diagnosis.message_primary) or str(error), _ERROR_CHARACTERS)
     if diagnosis and diagnosis.statement_position:
-        before = sql[: int(diagnosis.statement_position) - 1].removeprefix(EXPLAIN)
+        before = sql[: int(diagnosis.statement_position) - 1]
+        before = before.removeprefix(EXPLAIN).removeprefix(EXPLAIN_JSON)
         line, start = before.count("\n") + 1, before.rfind("\n") + 1
         message += f" (line {line}, pos {len(before) - start})"
     if diagnosis and diagnosis.message_hint:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from bothends.engines.base import Engine, Fingerprint, Limits, Outcome
+from bothends.engines.estimate import Estimate
 
 __all__ = ["EngineSlots", "QueuedEngine"]
 
@@ -110,6 +111,11 @@ class QueuedEngine(Engine):
         """Plan one reading statement without running it, as `Engine.explain` does."""
         with self._turn() as engine:
             return engine.explain(sql)
+
+    def estimate(self, sql: str) -> Estimate:
+        """Tell what one reading statement would do, as `Engine.estimate` does."""
+        with self._turn() as engine:
+            return engine.estimate(sql)
 
     def cancel(self) -> None:
         """Do nothing: which of the engines runs this caller's query is not known here."""

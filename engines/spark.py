@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Final, Self
 
 from bothends.engines.base import Capability, Engine, Fingerprint, Limits, Outcome
 from bothends.engines.digest import digest_text
+from bothends.engines.estimate import Estimate
 from bothends.engines.java import find_java
 from bothends.engines.lexemes import without_semicolon
 from bothends.engines.spark_catalog import SparkCatalog
 from bothends.engines.spark_conf import SparkConf
 from bothends.engines.spark_digest import digest_query
+from bothends.engines.spark_estimate import spark_estimate
 from bothends.engines.spark_facts import VECTORED, SparkExecution, SparkUI
 from bothends.engines.spark_link import SparkLink
 from bothends.engines.spark_own import OwnServer
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkEngine"]
 
-_EXPLAIN_TIMEOUT_S: Final = 60.0
+_EXPLAIN_S: Final = 60.0
 
 
 class SparkEngine(Engine):
@@ -174,7 +176,21 @@ class SparkEngine(Engine):
             )
 
     def _explain(self, sql: str) -> Outcome:
-        return self._run(SparkLink.plan, sql, _EXPLAIN_TIMEOUT_S)
+        return self._run(SparkLink.plan, sql, _EXPLAIN_S)
+
+    def _estimate(self, sql: str) -> Estimate:
+        start = time.perf_counter()
+        planned = self._run(lambda link, query: link.plan(query, "cost"), sql, _EXPLAIN_S)
+        if planned.status != "ok":
+            return Estimate(error=planned.error, seconds=planned.seconds)
+        views = self._ready().views
+        estimate = spark_estimate(
+            planned.rows[0][0],
+            self._catalog.partitioned if views is None else views.partitioned,
+            {} if views is None else views.columns,
+        )
+        # A table's first estimate asks the catalog for its partitions, too.
+        return replace(estimate, seconds=time.perf_counter() - start)
 
     def _run(
         self,

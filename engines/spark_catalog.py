@@ -16,7 +16,14 @@ from bothends.infra.errors import EngineError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SparkCatalog", "clean_ddl", "create_table", "quoted"]
+__all__ = [
+    "SparkCatalog",
+    "clean_ddl",
+    "create_table",
+    "is_partitioned",
+    "quoted",
+    "register_partitions",
+]
 
 # A string literal of Spark SQL, with its escapes, and a name.
 _LITERAL: Final = r"'(?:[^'\\]|\\.)*'"
@@ -50,6 +57,7 @@ class SparkCatalog:
     def __init__(self, ask: Callable[[str], pa.Table]) -> None:
         self._ask = ask
         self._names = TableNames("spark", self._read)
+        self._partitioned: dict[str, bool] = {}
 
     def tables(self) -> tuple[str, ...]:
         """Return the names of the tables and views, sorted."""
@@ -101,6 +109,21 @@ class SparkCatalog:
                 rows.add((row["namespace"], row["tableName"], telling))
         return repr(sorted(rows))
 
+    def partitioned(self, name: str) -> bool:
+        """Tell whether a table is partitioned. The catalog is asked once for each.
+
+        Args:
+            name: The table's name as a plan has it: whole, and unquoted.
+        """
+        if name not in self._partitioned:
+            written = ".".join(map(quoted, name.split(".")))
+            try:
+                rows = self._ask(f"DESCRIBE TABLE {written}").column("col_name").to_pylist()
+            except EngineError:  # what has no such name is not in the catalog
+                rows = []
+            self._partitioned[name] = any(str(row).startswith("# Partition") for row in rows)
+        return self._partitioned[name]
+
     def _read(self) -> Iterator[TableName]:
         """List the tables, by one question for each schema: Spark has none for all of them."""
         here = self._ask("SHOW TABLES").to_pylist()
@@ -136,16 +159,34 @@ def create_table(table: str, path: Path) -> str:
     """Return the statement that makes a table of Parquet files, in place.
 
     The columns are spelt out where their types are plain, which spares Spark a job per table;
-    otherwise Spark infers them. NOT NULL is not said: Spark drops it from a table of files.
+    otherwise, and where directories are partitions, Spark infers them. NOT NULL is not said: Spark
+    drops it from a table of files.
 
     Args:
         table: The table's name.
         path: The absolute path of the file or of the directory of files.
     """
     location = str(path).replace("\\", "\\\\").replace("'", "\\'")
-    columns = _columns(path)
+    columns = [] if is_partitioned(path) else _columns(path)
     listed = f" ({', '.join(columns)})" if columns else ""
     return f"CREATE TABLE {quoted(table)}{listed} USING parquet LOCATION '{location}'"
+
+
+def register_partitions(table: str) -> tuple[str, ...]:
+    """Return the statements that have Spark find a new table's partitions, and their sizes.
+
+    Of a table whose partitions it inferred Spark reads those that its catalog lists: none at first.
+
+    Args:
+        table: The table's name.
+    """
+    name = quoted(table)
+    return f"MSCK REPAIR TABLE {name}", f"ANALYZE TABLE {name} COMPUTE STATISTICS NOSCAN"
+
+
+def is_partitioned(path: Path) -> bool:
+    """Tell whether a table's directory holds Hive's partitions: directories `key=value`."""
+    return path.is_dir() and any("=" in each.name and each.is_dir() for each in path.iterdir())
 
 
 def clean_ddl(ddl: str, shown: str) -> str:

@@ -111,7 +111,7 @@ class DriverLink(SparkLink):
         self._closed = False
         for key, value in _SESSION.items():
             session.conf.set(key, value)
-        self.views = ViewCatalog(self._register())
+        self.views = ViewCatalog(self._register(), {})
         for key, value in SECOND_WALL.items():
             session.conf.set(key, value)
         self.ui = self._find_ui()
@@ -123,7 +123,7 @@ class DriverLink(SparkLink):
             **_SESSION,
             "spark.sql.shuffle.partitions": str(partitions),
         }
-        self.shuffle_partitions = partitions
+        self.shuffle_partitions = int(partitions)
 
     @property
     def alive(self) -> bool:
@@ -189,8 +189,8 @@ class DriverLink(SparkLink):
         """
         return self._apart(lambda: fetch_here(self.session, sql, limits), sql)
 
-    def plan(self, sql: str) -> Outcome:
-        """Return the physical plan of a query as one cell."""
+    def plan(self, sql: str, mode: str = "simple") -> Outcome:
+        """Return the plan of a query as one cell."""
 
         def explained() -> Outcome:
             start = time.perf_counter()
@@ -198,7 +198,7 @@ class DriverLink(SparkLink):
             explain = (
                 self._context._jvm.org.apache.spark.sql.api.python.PythonSQLUtils.explainString
             )
-            return plan_outcome(explain(execution, "simple"), start)
+            return plan_outcome(explain(execution, mode), start)
 
         return self._apart(explained, sql)
 
@@ -252,7 +252,7 @@ class DriverLink(SparkLink):
         if stopped:
             return EngineError("the Spark application ended during a query")
         if isinstance(error, Py4JJavaError):
-            return ValueError(shortened(Exception(str(error.java_exception.getMessage()))))
+            return ValueError(shortened(Exception(_messages(error.java_exception))))
         if isinstance(error, PySparkException | pa.ArrowException | ValueError):
             return error
         return EngineError(
@@ -290,9 +290,21 @@ class DriverLink(SparkLink):
         for uri in self._tables.values():
             file = path(uri)
             data_bytes += file.getFileSystem(hadoop).getContentSummary(file).getLength()
-        return max(self._context.defaultParallelism, -(-data_bytes // _BYTES_PER_PARTITION))
+        cores = int(self._context.defaultParallelism)
+        return max(cores, -(-data_bytes // _BYTES_PER_PARTITION))
 
     def _running(self) -> int:
         """Return how many tasks run."""
         tracker = self._context._jsc.sc().statusTracker()
         return sum(int(each.numRunningTasks()) for each in tracker.getExecutorInfos())
+
+
+def _messages(error: Any) -> str:
+    """Return the messages of a Java error and its causes, but for those that tell nothing."""
+    said = []
+    while error is not None:
+        message = str(error.getMessage())
+        if not message.startswith("Exception thrown in awaitResult"):
+            said.append(message)
+        error = error.getCause()
+    return "\n".join(said) or "Spark does not say why"

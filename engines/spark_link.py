@@ -91,9 +91,9 @@ class SparkLink(ABC):
         """Run a query, as `spark_query.fetch` does."""
         return fetch(self.session, sql, limits)
 
-    def plan(self, sql: str) -> Outcome:
+    def plan(self, sql: str, mode: str = "simple") -> Outcome:
         """Plan a query, as `spark_query.plan` does."""
-        return plan(self.session, sql)
+        return plan(self.session, sql, mode)
 
     def followed(self) -> AbstractContextManager[SparkExecution | None]:
         """Have this thread's next query found again, as `spark_facts.followed` does."""

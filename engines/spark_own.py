@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from bothends.engines.base import Limits
 from bothends.engines.java import JavaRuntime
-from bothends.engines.spark_catalog import create_table
+from bothends.engines.spark_catalog import create_table, is_partitioned, register_partitions
 from bothends.engines.spark_conf import SparkConf
 from bothends.engines.spark_facts import SparkUI
 from bothends.engines.spark_link import SparkLink, count_cores, reach, warm_up
@@ -109,6 +109,8 @@ class OwnServer(SparkLink):
         for table, path in self._dataset.tables.items():
             try:
                 self.session.sql(create_table(table, path))
+                for statement in register_partitions(table) if is_partitioned(path) else ():
+                    self.session.sql(statement)
             except (PySparkException, pa.ArrowException, OSError) as error:
                 self.close()
                 raise EngineError(

@@ -28,6 +28,8 @@ __all__ = [
     "shortened",
 ]
 
+# Long lists of paths end in dots, and not in a bracket.
+_LOCATION: Final = re.compile(r"Location: \w+ ?\([^)]*\) ?\[[^\]]*?(?:\]|\.\.\.), ")
 _POSITION: Final = re.compile(r"\(line (\d+), ")
 _UNBALANCED: Final = (
     "[PARSE_SYNTAX_ERROR] Syntax error: the query ends too early, or its parentheses do not match. "
@@ -134,8 +136,14 @@ def outcome_of(schema: Any, kept: Kept, seconds: float) -> Outcome:
     )
 
 
-def plan(session: Any, sql: str) -> Outcome:
-    """Return the physical plan of a query as one cell, without the paths of its files.
+def plan(session: Any, sql: str, mode: str = "simple") -> Outcome:
+    """Return the plan of a query as one cell, without the paths of its files.
+
+    Args:
+        session: A Spark Connect session.
+        sql: The query.
+        mode: `simple` for the physical plan, `cost` for the optimized logical plan with its
+            statistics before it.
 
     Raises:
         PySparkException: If Spark refuses the query.
@@ -144,7 +152,7 @@ def plan(session: Any, sql: str) -> Outcome:
 
     start = time.perf_counter()
     client = session.client
-    return plan_outcome(client.explain_string(SQL(sql).to_proto(client), "simple"), start)
+    return plan_outcome(client.explain_string(SQL(sql).to_proto(client), mode), start)
 
 
 def plan_outcome(text: str, start: float) -> Outcome:
@@ -155,7 +163,7 @@ def plan_outcome(text: str, start: float) -> Outcome:
         start: When it was asked for, by `time.perf_counter`.
     """
     seconds = time.perf_counter() - start
-    text = re.sub(r"Location: \w+ ?\([^)]*\) ?\[[^\]]*\], ", "", text).strip()
+    text = _LOCATION.sub("", text).strip()
     return Outcome("ok", ("plan",), ("string",), ((text,),), 1, seconds=seconds)
 
 

@@ -243,7 +243,8 @@ class RemoteServer(SparkLink):
                     f"{path}: {shortened(error)}. Put the data where it can, or choose a schema "
                     "that holds the tables with ;schema=NAME"
                 ) from error
-        return ViewCatalog({table: self.session.table(table).schema for table in dataset.tables})
+        schemas = {table: self.session.table(table).schema for table in dataset.tables}
+        return ViewCatalog(schemas, dataset.tables)
 
     def _settle(self) -> None:
         from pyspark.errors import PySparkException

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bothends.engines.names import TableName, TableNames
-from bothends.engines.spark_catalog import quoted
+from bothends.engines.spark_catalog import is_partitioned, quoted
 
 __all__ = ["ViewCatalog", "create_view"]
 
@@ -19,10 +20,16 @@ class ViewCatalog:
 
     Args:
         schemas: The schema (a `StructType`) of each view, by its name.
+        paths: The absolute path of each view's files.
+
+    Attributes:
+        columns: The names of each view's columns.
     """
 
-    def __init__(self, schemas: dict[str, Any]) -> None:
+    def __init__(self, schemas: dict[str, Any], paths: Mapping[str, Path]) -> None:
         self._schemas = schemas
+        self._paths = paths
+        self.columns = {name: tuple(schema.fieldNames()) for name, schema in schemas.items()}
         self._names = TableNames("spark", lambda: (TableName("", name, True) for name in schemas))
 
     def tables(self) -> tuple[str, ...]:
@@ -46,6 +53,10 @@ class ViewCatalog:
             UnknownTableError: If there is no such view.
         """
         return quoted(self._names.find(table).name)
+
+    def partitioned(self, name: str) -> bool:
+        """Tell whether a view's files lie in Hive's partitions."""
+        return name in self._paths and is_partitioned(self._paths[name])
 
     def described(self) -> str:
         """Return what tells these views from others: all DDL."""

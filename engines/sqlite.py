@@ -57,6 +57,7 @@ class SqliteEngine(Engine):
             Capability.comments: "there are none but those within the text of the DDL",
             Capability.facts: "they are null, and so are prices by the bytes that a query scans",
             Capability.large_results: "such results are counted and not judged: raise --max-rows",
+            Capability.estimates: "nothing is refused before it runs; set a time limit",
         }
     )
 

@@ -24,6 +24,7 @@ from bothends.infra.errors import UnjudgedError, UsageError
 from bothends.infra.parquet import parquet_dataset
 from bothends.infra.prices import PriceBook
 from bothends.infra.redact import Secrets
+from bothends.tools.preflight import Preflight
 from bothends.tools.text import Redaction
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def answer_question(
     sampling: Sampling | None,
     recipe: Recipe,
     limits: Limits,
+    preflight: Preflight,
     machine: str,
     billing: Billing,
     prices_file: Path | None,
@@ -136,7 +138,13 @@ def answer_question(
     with open_engine(engine, dataset) as opened:
         gold_sql = question.gold_sql(opened.name) if question.gold else None
         agent = Agent(
-            opened, controller, checker=checking, recipe=recipe, limits=limits, redaction=redaction
+            opened,
+            controller,
+            checker=checking,
+            recipe=recipe,
+            limits=limits,
+            redaction=redaction,
+            preflight=preflight,
         )
         phase(f"asking {controller.label}")
         case = Case(question.id, question.prompt, 0, gold_sql, opened.dialect)

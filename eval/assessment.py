@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from bothends.agent.models.base import Case
 from bothends.engines import Limits, Outcome
 from bothends.engines.slots import EngineSlots
 from bothends.eval.experiment import Billing, Regimen
@@ -15,10 +15,8 @@ from bothends.eval.timing import measure
 from bothends.infra.errors import UnjudgedError
 from bothends.infra.prices import EnginePrice, PriceBook
 from bothends.infra.text import as_cell
-
-if TYPE_CHECKING:
-    from bothends.agent.models.base import Case
-    from bothends.tools.text import Redaction
+from bothends.tools.preflight import Preflight
+from bothends.tools.text import Redaction, redacted_rows
 
 __all__ = ["Assessment", "Bench", "Terms", "assess", "first_rows"]
 
@@ -35,6 +33,8 @@ class Bench:
         limits: Time and rows of one query.
         regimen: How queries are timed.
         redaction: What each result cell goes through before it is kept.
+        preflight: What a query is refused for before it runs; None for nothing.
+        keeps_gold: Whether the first rows of gold's results are kept.
     """
 
     slots: EngineSlots
@@ -42,6 +42,8 @@ class Bench:
     limits: Limits
     regimen: Regimen
     redaction: Redaction | None = None
+    preflight: Preflight | None = None
+    keeps_gold: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +130,7 @@ def first_rows(
     """Return the first rows of a result as they are kept, cells as text or None."""
     if outcome is None:
         return ()
-    shown = outcome
-    if redaction is not None:
-        # With the tools comes LangChain, which a job on a cluster has not.
-        from bothends.tools.text import redacted_rows
-
-        shown = redacted_rows(outcome, _KEPT_ROWS, redaction)
+    shown = redacted_rows(outcome, _KEPT_ROWS, redaction)
     return tuple(
         tuple(None if cell is None else as_cell(cell) for cell in row)
         for row in shown.rows[:_KEPT_ROWS]

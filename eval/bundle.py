@@ -24,7 +24,7 @@ from bothends.infra.system import bothends_version
 
 __all__ = ["Bundle"]
 
-_FOLDERS: Final = ("agent", "engines", "eval", "infra")
+_FOLDERS: Final = ("agent", "engines", "eval", "infra", "tools")
 # All that `job_work` imports, with what these import themselves.
 _PACKAGES: Final = (
     *("annotated-types", "pydantic", "pydantic-core", "typing-extensions", "typing-inspection"),

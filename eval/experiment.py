@@ -23,6 +23,7 @@ from bothends.eval.suites.registry import SMALLEST_SCALE, is_scaled, load_suite
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import UsageError
 from bothends.infra.redact import safe_address
+from bothends.tools.preflight import Preflight
 
 __all__ = ["Billing", "Experiment", "Regimen"]
 
@@ -137,6 +138,11 @@ class Experiment(BaseModel):
         None, gt=0, description="Seconds that gold may take, where these are others."
     )
     max_rows: int = Field(100_000, ge=1, description="Rows of a result that are kept and judged.")
+    preflight: Preflight = Field(
+        default_factory=Preflight,
+        description="What an agent's query is refused for before it runs (status rejected), by the "
+        "engine's EXPLAIN, whose seconds belong to run_query. Gold is never refused.",
+    )
     regimen: Regimen = Field(default_factory=Regimen, description="How queries are timed.")
     workers: int = Field(1, ge=1, description="Processes that execute queries at the same time.")
     machine: str = Field(

@@ -94,7 +94,9 @@ def start_fork(
             update={"forked_from": ForkOrigin(run=source.path.name, trials=len(kept))}
         ),
         [
-            gold.model_copy(update={"fingerprint": manifest.fingerprint})
+            gold.model_copy(
+                update={"fingerprint": manifest.fingerprint} | ({} if told else {"first_rows": ()})
+            )
             for gold in source.golds()
             if gold.question_id in asked
         ],

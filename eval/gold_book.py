@@ -7,7 +7,7 @@ from typing import Protocol
 
 from bothends.engines import Engine, Outcome
 from bothends.engines.result_digest import result_digest
-from bothends.eval.assessment import Bench
+from bothends.eval.assessment import Bench, first_rows
 from bothends.eval.judging import gold_limits, unfit_gold
 from bothends.eval.record import Gold
 from bothends.eval.soundness import Soundness, check_gold
@@ -92,6 +92,9 @@ class GoldBook:
                     determinism=sound.reason,
                     seconds=outcome.seconds,
                     facts=facts,
+                    first_rows=first_rows(outcome, self._bench.redaction)
+                    if self._bench.keeps_gold
+                    else (),
                 )
             )
         return outcome

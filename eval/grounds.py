@@ -59,8 +59,9 @@ class Grounds:
 
     @property
     def digests(self) -> dict[str, str]:
-        """The digest of each database."""
-        return {name: dataset.digest for name, dataset in self._datasets.items() if dataset}
+        """The digest of each database, where there are several."""
+        found = {name: dataset.digest for name, dataset in self._datasets.items() if dataset}
+        return found if len(found) > 1 else {}
 
     def at(self, database: str) -> EngineSlots:
         """Return the engines over a database; those over the database before are closed."""

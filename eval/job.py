@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bothends.eval.experiment import Regimen
 from bothends.eval.record import Executed
+from bothends.tools.preflight import Preflight
 
-__all__ = ["Ground", "Job", "JobQuery", "JobRecord", "name_of"]
+__all__ = ["Ground", "Job", "JobFailure", "JobQuery", "JobRecord", "name_of"]
 
 _DIGITS = 32
 
@@ -43,6 +44,8 @@ class Job(_Model):
     timeout_s: float = Field(gt=0, description="Seconds that one query may take.")
     max_rows: int = Field(ge=1, description="Rows of a result that are kept and judged.")
     regimen: Regimen = Field(description="How queries are timed.")
+    preflight: Preflight = Field(description="What a query is refused for before it runs.")
+    keeps_gold: bool = Field(True, description="Whether first rows of gold's results are kept.")
     queries: tuple[JobQuery, ...] = Field(description="What is executed, in this order.")
 
 
@@ -68,6 +71,16 @@ class Ground(_Model):
     versions: dict[str, str] = Field(description="Versions of the packages there.")
     hardware: str = Field(description="The driver's machine, and the executors that it had.")
     shuffle_partitions: int = Field(description="Partitions after a shuffle, the same for all.")
+
+
+class JobFailure(_Model):
+    """Why a step ended before its job was done."""
+
+    failure_version: Literal[1] = Field(1, description="The version of this record's shape.")
+    reason: str = Field(description="The reason, in a sentence.")
+    again: bool = Field(
+        description="Whether another step goes on: what stood in the way is recorded by now."
+    )
 
 
 def name_of(*parts: object) -> str:

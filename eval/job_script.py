@@ -56,26 +56,9 @@ def _done(session: Any, arguments: argparse.Namespace) -> str | None:
             first = str(error).strip().splitlines()[:2]
             return f"the code cannot be had from {arguments.code}: {' '.join(first)}"
         sys.path.insert(0, scratch)
-        from bothends.engines.hadoop_files import HadoopFiles
-        from bothends.eval.job_work import work
-        from bothends.infra.errors import BothendsError
+        from bothends.eval.job_work import attempt
 
-        try:
-            work(session, arguments.job, arguments.out)
-        except BothendsError as error:
-            said = str(error)
-        except Exception as error:
-            import traceback
-
-            traceback.print_exc()
-            said = f"{type(error).__name__}: {error}"
-        else:
-            return None
-        try:
-            HadoopFiles(session).write(f"{arguments.out}/failure.txt", said.encode())
-        except Exception as error:  # the line on stderr says more
-            print(f"what went wrong is told here alone: {error}", file=sys.stderr)  # noqa: T201
-        return said
+        return attempt(session, arguments.job, arguments.out)
 
 
 def _unpack(session: Any, uri: str, into: Path) -> None:

@@ -33,9 +33,11 @@ class JobSite(Protocol):
         title: What it is, in a few words, such as `EMR cluster j-2AXX`.
         platform: Python and processor there, such as `("3.11", "x86_64")`; None where they are this
             machine's.
+        poll_s: Seconds between two looks at a job and its records.
     """
 
     title: str
+    poll_s: float
     platform: tuple[str, str] | None
 
     def put(self, name: str, content: bytes) -> str:

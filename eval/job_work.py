@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -18,13 +19,37 @@ from bothends.eval.assessment import Bench
 from bothends.eval.execution import execute
 from bothends.eval.gold_book import GoldBook
 from bothends.eval.grounds import fingerprint_digest
-from bothends.eval.job import Ground, Job, JobQuery, JobRecord, name_of
+from bothends.eval.job import Ground, Job, JobFailure, JobQuery, JobRecord, name_of
 from bothends.eval.record import Executed, Gold
 from bothends.eval.suites.base import Question
-from bothends.infra.errors import DataError, EngineError
+from bothends.infra.errors import BothendsError, DataError, EngineError
 from bothends.infra.system import describe_hardware, package_versions
 
-__all__ = ["work"]
+__all__ = ["attempt", "work"]
+
+
+def attempt(session: Any, job_uri: str, out_uri: str) -> str | None:
+    """Do what of a job has not been done; write down and return what went wrong, if anything.
+
+    Args:
+        session: The driver's own session.
+        job_uri: The job.
+        out_uri: Where its records go.
+    """
+    try:
+        work(session, job_uri, out_uri)
+    except BothendsError as error:
+        failure = JobFailure(reason=str(error), again=isinstance(error, StuckError))
+    except Exception as error:  # it is told where nobody sees this process
+        traceback.print_exc()
+        failure = JobFailure(reason=f"{type(error).__name__}: {error}", again=False)
+    else:
+        return None
+    try:
+        HadoopFiles(session).write(f"{out_uri}/failure.json", failure.model_dump_json().encode())
+    except Exception as error:  # whatever it is, the first one is what to tell
+        return f"{failure.reason} (and this could not be written down: {error})"
+    return failure.reason
 
 
 def work(session: Any, job_uri: str, out_uri: str) -> None:
@@ -54,7 +79,7 @@ def work(session: Any, job_uri: str, out_uri: str) -> None:
         job.tables,
         data=job.data,
         scale_factor=job.scale_factor,
-        shuffle_partitions=ground and ground.shuffle_partitions,
+        shuffle_partitions=ground.shuffle_partitions if ground else None,
     )
     with SparkEngine(lambda: link) as engine:
         now = _ground(engine, link)
@@ -66,7 +91,14 @@ def work(session: Any, job_uri: str, out_uri: str) -> None:
                 f"{_difference(ground.engine, now.engine)}; begin another sweep"
             )
         limits = Limits(timeout_s=job.timeout_s, max_rows=job.max_rows)
-        bench = Bench(EngineSlots([engine]), now.fingerprint, limits, job.regimen)
+        bench = Bench(
+            EngineSlots([engine]),
+            now.fingerprint,
+            limits,
+            job.regimen,
+            preflight=job.preflight,
+            keeps_gold=job.keeps_gold,
+        )
         golds = GoldBook(job.suite, job.scale_factor, bench, _Golds(files, out_uri))
         done = files.names(f"{out_uri}/records")
         for query in job.queries:

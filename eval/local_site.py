@@ -1,4 +1,4 @@
-"""Jobs on this machine, or on a cluster that spark-submit reaches from it: a directory, a master."""
+"""Jobs in a directory of this machine, submitted to a master that it reaches."""
 
 from __future__ import annotations
 
@@ -64,6 +64,7 @@ class LocalSite:
     """
 
     platform = None
+    poll_s = 0.5
 
     def __init__(
         self,

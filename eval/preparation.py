@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from bothends.engines import Engine, Limits
+from bothends.engines import Fingerprint, Limits
 from bothends.engines.slots import EngineSlots
 from bothends.eval.cost import describe_pricing
 from bothends.eval.experiment import Experiment
-from bothends.eval.grounds import Grounds, fingerprint_digest
+from bothends.eval.grounds import fingerprint_digest
 from bothends.eval.manifest import Manifest, ModelTerms, QuestionTerms
 from bothends.eval.suites.base import Suite
 from bothends.infra.errors import UsageError
@@ -53,8 +53,8 @@ def describe_run(
     suite: Suite,
     asked: tuple[QuestionTerms, ...],
     models: Sequence[Model],
-    engine: Engine,
-    grounds: Grounds,
+    fingerprint: Fingerprint,
+    databases: Mapping[str, str],
     prices: PriceBook,
     machine: EnginePrice,
 ) -> Manifest:
@@ -66,13 +66,12 @@ def describe_run(
         suite: The suite.
         asked: The questions.
         models: The controllers.
-        engine: The engine, over the first database.
-        grounds: What it is opened over.
+        fingerprint: The engine's, over the first database.
+        databases: The digest of each database, where there are several.
         prices: What tokens cost.
         machine: What the engine's work costs.
     """
-    ground = asdict(engine.fingerprint())
-    databases = grounds.digests if len(grounds.digests) > 1 else {}
+    ground = asdict(fingerprint)
     return Manifest(
         name=name,
         created_at=_now(),
@@ -92,7 +91,7 @@ def describe_run(
         excluded=experiment.excluded(suite),
         fingerprint=fingerprint_digest(ground, databases),
         engine=ground,
-        databases=databases,
+        databases=dict(databases),
         machine=machine.describe(),
         prices=prices.snapshot(
             [*(model.pricing for model in models), *_embedding_pricing(experiment)], [machine]
@@ -127,6 +126,8 @@ def terms_of(
             limits=Limits(timeout_s=experiment.timeout_s, max_rows=experiment.max_rows),
             regimen=experiment.regimen,
             redaction=redaction,
+            preflight=experiment.preflight,
+            keeps_gold=experiment.transcripts,
         ),
         prices=prices,
         machine=machine,

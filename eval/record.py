@@ -111,7 +111,10 @@ class Executed(_Record):
         description="How it ended."
     )
     error: str | None = Field(None, description="Why it ended otherwise than ok, in a sentence.")
-    seconds: float = Field(description="Its first execution, in seconds.")
+    seconds: float = Field(
+        description="Seconds in which the engine worked: for its first execution, and before that "
+        "for its estimate, where pre-flight limits are in force."
+    )
     row_count: int | None = Field(None, description="Rows of its result.")
     columns: tuple[str, ...] = Field((), description="The result's column names.")
     first_rows: tuple[tuple[Any, ...], ...] = Field(
@@ -225,6 +228,9 @@ class Gold(_Record):
     error: str | None = Field(None, description="Why it did not execute.")
     columns: tuple[str, ...] = Field((), description="Column names.")
     row_count: int | None = Field(None, description="Rows.")
+    first_rows: tuple[tuple[Any, ...], ...] = Field(
+        (), description="The first rows, cells as text or null, redacted as a trial's are."
+    )
     digest: str | None = Field(
         None,
         description="SHA-256 of the sorted normalised rows, in hexadecimal digits. Where not all "

@@ -112,7 +112,15 @@ def run_experiment(
         engine = grounds.at(questions[0].database).engines[0]
         _check_scans(experiment, engine, machine)
         manifest = describe_run(
-            experiment, out.resolve().name, suite, asked, models, engine, grounds, prices, machine
+            experiment,
+            out.resolve().name,
+            suite,
+            asked,
+            models,
+            engine.fingerprint(),
+            grounds.digests,
+            prices,
+            machine,
         )
         planned = _plan(experiment, engine, questions, models)
         with directory.alone():

@@ -9,11 +9,14 @@ from pathlib import Path
 from bothends.engines.registry import without_password
 from bothends.eval.budget import Forecast
 from bothends.eval.experiment import Experiment
+from bothends.eval.job_site import JobSite
 from bothends.eval.manifest import Manifest
 from bothends.eval.record import Trial
 from bothends.eval.runner import run_experiment
 from bothends.eval.sweep_directory import SweepDirectory, SweepTerms
-from bothends.eval.sweep_scale import NAMED_BY_SCALE, ScaleWork
+from bothends.eval.sweep_plan import NAMED_BY_SCALE, ScalePlan
+from bothends.eval.sweep_remote import JobWork, check_remote
+from bothends.eval.sweep_scale import ScaleWork
 from bothends.eval.watcher import Silent, Watcher
 from bothends.infra.errors import UsageError
 
@@ -30,6 +33,7 @@ def run_sweep(
     record_append: bool = False,
     served_by: str = "",
     watcher: Watcher | None = None,
+    site: JobSite | None = None,
 ) -> SweepDirectory:
     """Run what of a sweep has not been run yet.
 
@@ -49,6 +53,8 @@ def run_sweep(
         record_append: Whether that may be another run's recording.
         served_by: What serves the model, in words, for the recording.
         watcher: Who is told how it goes.
+        site: Where the work at the other scale factors is done, by a job; None for here. The
+            translation's own scale factor is always done here.
 
     Returns:
         The sweep's directory, complete unless the budget did not allow it; the watcher is told.
@@ -64,6 +70,8 @@ def run_sweep(
         )
     scales = tuple(sorted({home, *scale_factors}))
     _check_scales(experiment, scales)
+    if site is not None:
+        check_remote(experiment, site)
     sweep = SweepDirectory(out)
     sweep.start(
         SweepTerms(translated_at=home, scale_factors=scales, skip_after_timeout=skip_after_timeout)
@@ -84,7 +92,8 @@ def run_sweep(
             break
         if scale_factor != home:
             there = at_scale(experiment, scale_factor)
-            ScaleWork(there, sweep, translations.trials(), relay).do()
+            plan = ScalePlan(there, sweep, translations.trials())
+            (JobWork(plan, site, relay) if site else ScaleWork(plan, relay)).do()
     return sweep
 
 

@@ -111,6 +111,7 @@ class Work:
                     limits=self._terms.bench.limits,
                     retry=self._experiment.retry,
                     redaction=self._terms.bench.redaction,
+                    preflight=self._terms.bench.preflight,
                 )
             expected = self._budget.admit(model.spec)
             if expected is None:

@@ -6,6 +6,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
 from bothends.engines import Engine, Limits
+from bothends.tools.preflight import Preflight, run_within
 from bothends.tools.report import ToolReport
 from bothends.tools.text import Redaction, redacted_rows, rows_as_text
 
@@ -19,20 +20,28 @@ class _Arguments(BaseModel):
 
 
 def run_query_tool(
-    engine: Engine, limits: Limits, characters: int, redaction: Redaction | None = None
+    engine: Engine,
+    limits: Limits,
+    characters: int,
+    redaction: Redaction | None = None,
+    preflight: Preflight | None = None,
 ) -> BaseTool:
     """Return the `run_query` tool over an engine.
+
+    Where pre-flight limits are in force, the engine is first asked what the query would do. That
+    is a part of its work for this call, in seconds and in cost.
 
     Args:
         engine: The engine.
         limits: Time and rows that the query may take.
         characters: Characters of its result that are shown at most.
         redaction: What each cell goes through before it is shown.
+        preflight: What the query is refused for before it runs; None for nothing.
     """
 
     def run_query(sql: str) -> tuple[str, ToolReport]:
-        outcome = engine.execute(sql, limits)
-        report = ToolReport(engine_s=outcome.seconds, error=outcome.error, sql=sql, outcome=outcome)
+        outcome, engine_s = run_within(engine, sql, limits, preflight)
+        report = ToolReport(engine_s=engine_s, error=outcome.error, sql=sql, outcome=outcome)
         if outcome.status != "ok":
             return f"{outcome.status}: {outcome.error}", report
         shown = redacted_rows(outcome, _SHOWN_ROWS, redaction)

@@ -59,6 +59,7 @@ class Drafter:
             attempt.limits,
             attempt.recipe.observation_chars,
             attempt.redaction,
+            attempt.preflight,
         )
 
     def prompt(self) -> list[BaseMessage]:

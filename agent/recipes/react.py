@@ -108,9 +108,17 @@ def _make_tools(attempt: Attempt, checker_chat: BaseChatModel) -> list[BaseTool]
     if check != "off":
         rewrite = _rewriter(attempt, checker_chat) if check in {"llm", "both"} else None
         tools.append(
-            check_query_tool(engine, rewrite=rewrite, explain=check in {"explain", "both"})
+            check_query_tool(
+                engine,
+                rewrite=rewrite,
+                explain=check in {"explain", "both"},
+                preflight=attempt.preflight,
+            )
         )
-    return [*tools, run_query_tool(engine, attempt.limits, characters, attempt.redaction)]
+    running = run_query_tool(
+        engine, attempt.limits, characters, attempt.redaction, attempt.preflight
+    )
+    return [*tools, running]
 
 
 def _rewriter(attempt: Attempt, chat: BaseChatModel) -> Callable[[str], str]:

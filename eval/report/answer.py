@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from bothends.eval.report.caveats import caveats
 from bothends.eval.report.format import dollars, number
+from bothends.eval.report.scale import scale_words
 from bothends.eval.report.source import Group, ReportInput, contenders, groups
 from bothends.eval.report.words import plural, title, titles, unpriced
 
@@ -19,10 +20,27 @@ def answer(source: ReportInput) -> list[str]:
 
 
 def headline(source: ReportInput) -> list[str]:
-    """Return what follows from the figures, the shortest statement first."""
-    ranked = contenders(groups(source))
+    """Return what follows from the figures, the shortest statement first.
+
+    Of several scale factors, the largest is spoken of in full, and of each other the first
+    sentence: data of another scale is other work, and what costs less on it is no better for that.
+    Where models change places follows.
+    """
     if not source.trials:
         return ["No trial has finished yet, so there is nothing to compare."]
+    factors = source.scale_factors
+    if len(factors) < 2:
+        return _headline(source, groups(source))
+    said: list[str] = []
+    for factor in reversed(factors):
+        found = [group.by_label() for group in groups(source) if group.scale_factor == factor]
+        sentences = _headline(source, found)
+        said += [f"At SF {factor:g}: {each}" for each in (sentences[:1] if said else sentences)]
+    return said + scale_words(source)
+
+
+def _headline(source: ReportInput, found: Sequence[Group]) -> list[str]:
+    ranked = contenders(found)
     if not ranked:
         return [f"None of the {plural(len(source.trials), 'trial')} could be scored."]
     if not any(group.valid for group in ranked):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 
 from bothends.eval.manifest import QuestionTerms
-from bothends.eval.report.source import Group, ReportInput, groups
+from bothends.eval.report.source import Group, ReportInput, groups, split
 from bothends.eval.report.table import MODEL, Cell, Column, Table, marked, name_cell
 
 __all__ = ["by_database", "by_difficulty", "official"]
@@ -92,14 +91,9 @@ def _by(
     values = list(dict.fromkeys(each for each in of_question.values() if each))
     if not values:
         return None
-    of_value = defaultdict(list)
-    for trial in source.trials:
-        of_value[of_question.get(trial.key.question_id, "")].append(trial)
+    of_value = split(source, lambda trial: of_question.get(trial.key.question_id, ""))
     rows = tuple(
-        (Cell(each), *_rates(group))
-        for each in values
-        for group in groups(source, of_value[each])
-        if group.trials
+        (Cell(each), *_rates(group)) for each in values for group in of_value.get(each, ())
     )
     return Table(name, title, (column, MODEL, _SCORED, _VALID, *_RATES, _EM, _SOFT_F1), rows)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bothends.eval.record import Trial
-from bothends.eval.report.source import ReportInput, contenders, groups
+from bothends.eval.report.source import Group, ReportInput, contenders, groups
 from bothends.eval.report.words import join, plural, titles, unpriced
 
 __all__ = ["FEW_REPLICAS", "caveats"]
@@ -48,32 +48,38 @@ def _left_out(source: ReportInput) -> Iterable[str]:
 
 def _bases(source: ReportInput) -> Iterable[str]:
     found = groups(source)
-    scripts = [group for group in found if group.model.kind == "scripted"]
+    compared = contenders(found)
+    scripts = _labelled(group for group in found if group.model.kind == "scripted")
     if scripts:
         one = len(scripts) == 1
         names = join([group.name for group in scripts])
-        compared = any(group in contenders(found) for group in scripts)
+        among = any(group.model.kind == "scripted" for group in compared)
         yield (
             f"{names} {'is a script that is' if one else 'are scripts that are'} told the SQL: "
             f"{'it calibrates' if one else 'they calibrate'} the instrument and "
             f"{'says' if one else 'say'} nothing of a model"
-            f"{'' if compared else ', and the comparison leaves them out'}."
+            f"{'' if among else ', and the comparison leaves them out'}."
         )
-    replayed = [group for group in found if group.summary.replayed]
+    replayed = _labelled(group for group in found if group.summary.replayed)
     if replayed:
         yield (
             f"{titles(replayed)}: replayed from a recording, whose seconds and tokens are counted "
             "in place of this machine's."
         )
-    estimated = [group for group in found if group.summary.estimated]
+    estimated = _labelled(group for group in found if group.summary.estimated)
     if estimated:
         yield (
             f"{titles(estimated)}: tokens were counted here with a tokenizer, not by a provider; "
             "dollars by the token rest on that."
         )
-    unknown = [g for g in found if g.summary.counted and g.summary.cost_usd.mean is None]
+    unknown = _labelled(g for g in found if g.summary.counted and g.summary.cost_usd.mean is None)
     if unknown:
         yield unpriced(unknown)
+
+
+def _labelled(found: Iterable[Group]) -> list[Group]:
+    """Return one group for each label: what is said here holds at each scale factor."""
+    return list({group.label: group.by_label() for group in found}.values())
 
 
 def _excluded(trials: Iterable[Trial]) -> Iterable[str]:

@@ -12,10 +12,10 @@ from bothends.agent.record import STAGES, Usage
 from bothends.eval.record import Cost, Trial, TrialKey
 from bothends.eval.report.source import ReportInput
 from bothends.eval.report.table import Table
-from bothends.eval.report.tables import tables
+from bothends.eval.report.tables import all_tables
 from bothends.infra.errors import RecordError
 
-__all__ = ["write_csv", "write_tables"]
+__all__ = ["Value", "flat", "sheets_of", "write_csv"]
 
 Value = str | float | bool | None
 
@@ -51,29 +51,7 @@ def write_csv(source: ReportInput, directory: Path) -> tuple[Path, ...]:
     Raises:
         RecordError: If a file cannot be written.
     """
-    sheets = [(table.name, *_sheet(table)) for table in tables(source)]
-    flat = [_flat(trial) for trial in source.trials]
-    if flat:
-        sheets.append(("trials", list(flat[0]), [list(trial.values()) for trial in flat]))
-    return _write_all(sheets, directory)
-
-
-def write_tables(shown: Sequence[Table], directory: Path) -> tuple[Path, ...]:
-    """Write tables alone, as `write_csv` does.
-
-    Args:
-        shown: The tables.
-        directory: Where to write; made if it is missing.
-
-    Raises:
-        RecordError: If a file cannot be written.
-    """
-    return _write_all([(table.name, *_sheet(table)) for table in shown], directory)
-
-
-def _write_all(
-    sheets: Sequence[tuple[str, list[str], list[list[Value]]]], directory: Path
-) -> tuple[Path, ...]:
+    sheets = sheets_of(source)
     written = []
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -83,6 +61,16 @@ def _write_all(
     except OSError as error:
         raise RecordError(f"{directory} cannot be written: {error.strerror}") from None
     return tuple(written)
+
+
+def sheets_of(source: ReportInput) -> list[tuple[str, list[str], list[list[Value]]]]:
+    """Return each table and the trials as a name, a head, and rows of raw values."""
+    sheets = [(table.name, *_sheet(table)) for table in all_tables(source)]
+    flattened = [flat(trial) for trial in source.trials]
+    if flattened:
+        values = [list(row.values()) for row in flattened]
+        sheets.append(("trials", list(flattened[0]), values))
+    return sheets
 
 
 def _write(file: Path, head: Sequence[str], rows: Iterable[Sequence[Value]]) -> None:
@@ -115,10 +103,11 @@ def _sheet(table: Table) -> tuple[list[str], list[list[Value]]]:
     return [*head, "basis"] if table.marks else head, rows
 
 
-def _flat(trial: Trial) -> dict[str, Value]:
-    flat: dict[str, Value] = {
+def flat(trial: Trial) -> dict[str, Value]:
+    """Return a trial as a row of `trials.csv`: the value of each column by its name."""
+    row: dict[str, Value] = {
         **_fields(trial.key, *TrialKey.model_fields),
-        **_fields(trial, "model_label", "model_kind", "status", "error"),
+        **_fields(trial, "model_label", "model_kind", "status", "error", "row_count"),
         "valid": None if trial.verdict is None else trial.verdict.focus,
         **_fields(trial.verdict, *VERDICT),
         **_fields(trial, "exact_match", "soft_f1"),
@@ -127,11 +116,11 @@ def _flat(trial: Trial) -> dict[str, Value]:
     }
     for name in STAGES:
         stage = trial.stages.get(name)
-        flat[f"{name}_s"] = None if stage is None else stage.seconds
-        flat[f"{name}_usd"] = None if stage is None else stage.usd
+        row[f"{name}_s"] = None if stage is None else stage.seconds
+        row[f"{name}_usd"] = None if stage is None else stage.usd
     return {
-        **flat,
-        "overhead_s": trial.overhead_s,
+        **row,
+        **_fields(trial, "overhead_s", "queue_s"),
         **_fields(trial.usage, *(name for name in Usage.model_fields if name != "estimated")),
         **_fields(trial.cost, *Cost.model_fields),
         **_fields(trial, "retries", "retry_s", "replayed", "started_at", "sql"),

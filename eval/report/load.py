@@ -2,14 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from bothends.eval.experiment import Regimen
-from bothends.eval.report.source import ReportInput
+from bothends.eval.manifest import Manifest
+from bothends.eval.record import TrialKey
+from bothends.eval.report.source import ReportInput, merged
 from bothends.eval.store import RunDirectory
+from bothends.eval.transcripts import Transcript
+from bothends.infra.errors import RecordError
+from bothends.infra.prices import EnginePrice, Machine, ScanPrice
 
-__all__ = ["load_report"]
+__all__ = ["load_report", "load_reports"]
+
+
+def load_reports(paths: Sequence[Path]) -> ReportInput:
+    """Read several run directories as one report's content, and sweeps' as those they hold.
+
+    Args:
+        paths: Run directories, and directories that hold them, as a sweep's does; one named twice
+            is read once.
+
+    Raises:
+        RecordError: If one is neither, or cannot be read.
+    """
+    found = list(dict.fromkeys(run.resolve() for path in paths for run in _runs(path)))
+    runs = sorted((load_report(run) for run in found), key=lambda run: run.scale_factor or 0.0)
+    whole = [path.resolve().name for path in paths]
+    return merged(", ".join(dict.fromkeys(whole)), runs)
+
+
+def _runs(path: Path) -> list[Path]:
+    """Return the run directories that a directory holds, or is."""
+    if (path / "manifest.json").exists():
+        return [path]
+    inside = sorted(each.parent for each in path.glob("*/manifest.json"))
+    if not inside:
+        raise RecordError(
+            f"{path} is not a run directory: neither it nor a directory in it holds a manifest.json"
+        )
+    return inside
 
 
 def load_report(path: Path) -> ReportInput:
@@ -24,6 +58,10 @@ def load_report(path: Path) -> ReportInput:
     directory = RunDirectory(path)
     manifest, trials = directory.manifest, directory.trials()
     experiment = manifest.experiment
+
+    def transcripts(keys: Collection[TrialKey]) -> Iterator[Transcript]:
+        return (each for each in directory.transcripts() if each.key in keys)
+
     return ReportInput(
         name=manifest.name,
         suite=experiment.suite,
@@ -45,7 +83,22 @@ def load_report(path: Path) -> ReportInput:
         left_out=manifest.excluded,
         questions=manifest.questions,
         trials=trials,
+        price=_engine_price(manifest),
+        timeout_s=experiment.timeout_s,
+        checker=experiment.checker,
+        golds=directory.golds(),
+        transcripts=transcripts,
     )
+
+
+def _engine_price(manifest: Manifest) -> EnginePrice | None:
+    """Return what the engine was priced as, from the manifest's snapshot alone."""
+    for name, price in manifest.prices["machines"].items():
+        kind = ScanPrice if "usd_per_tb" in price else Machine
+        made: EnginePrice = kind(name=name, **price)
+        if made.describe() == manifest.machine:
+            return made
+    return None
 
 
 def _in_words(regimen: Regimen) -> str:

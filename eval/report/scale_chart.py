@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
+from bothends.eval.outlook import Crossing
 from bothends.eval.report.format import DASH, number
 from bothends.eval.report.svg import LINE, Axis, apart, axis, cut, px, text, tick
 
-__all__ = ["Crossing", "ScalePoint", "crossing_words", "cvq_chart", "ves_star_chart"]
+__all__ = ["ScalePoint", "crossing_words", "cvq_chart", "ves_star_chart"]
 
 LEFT, TOP, BOTTOM, INSET = 62, 34, 46, 14
 CHARACTER = 8.2
@@ -52,25 +53,6 @@ class ScalePoint:
     forecast: bool = False
     low_usd: float | None = None
     high_usd: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Crossing:
-    """Where one model becomes the cheaper one for a valid answer, with more data.
-
-    Attributes:
-        cheaper: The label of the model that is cheaper from there on.
-        dearer: The other's.
-        scale_factor: Where.
-        usd: What a valid answer costs there, with both.
-        forecast: Whether it lies beyond what was measured.
-    """
-
-    cheaper: str
-    dearer: str
-    scale_factor: float
-    usd: float
-    forecast: bool
 
 
 def crossing_words(crossing: Crossing) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from bothends.agent.record import STAGES
 from bothends.eval.metrics import Estimate
 from bothends.eval.report.breakdown import by_database, by_difficulty, official
+from bothends.eval.report.certainty import certainty_tables
 from bothends.eval.report.outcomes import models, outcomes
-from bothends.eval.report.source import Group, ReportInput, contenders, groups
+from bothends.eval.report.scale import by_scale, forecast_table
+from bothends.eval.report.source import Group, ReportInput, contenders, groups, split
 from bothends.eval.report.table import MODEL, Basis, Cell, Column, Table, marked, name_cell
 
-__all__ = ["by_model", "by_question", "cost", "efficiency", "tables"]
+__all__ = ["all_tables", "by_model", "by_question", "cost", "efficiency", "tables"]
 
 _EX = Column(
     "ex", "EX", help="Share of scored trials whose result contains gold: mean(valid).", kind="rate"
@@ -48,6 +49,8 @@ def tables(source: ReportInput) -> tuple[Table, ...]:
     The last report's are kept, since each way of showing it asks for them.
     """
     builders: tuple[Callable[[ReportInput], Table | None], ...] = (
+        by_scale,
+        forecast_table,
         by_model,
         official,
         by_difficulty,
@@ -59,6 +62,12 @@ def tables(source: ReportInput) -> tuple[Table, ...]:
         models,
     )
     return tuple(table for build in builders if (table := build(source)) is not None)
+
+
+@lru_cache(maxsize=1)
+def all_tables(source: ReportInput) -> tuple[Table, ...]:
+    """Return every table, those too that a terminal does not show: how sure the figures are."""
+    return (*tables(source), *certainty_tables(source))
 
 
 def by_model(source: ReportInput) -> Table:
@@ -218,14 +227,10 @@ def cost(source: ReportInput) -> Table:
 
 def by_question(source: ReportInput) -> Table:
     """The metrics of each question for each model that tried it, mean and standard deviation."""
-    of_question = defaultdict(list)
-    for trial in source.trials:
-        of_question[trial.key.question_id].append(trial)
+    of_question = split(source, lambda trial: trial.key.question_id)
     rows = []
     for question in source.questions:
-        for group in groups(source, of_question[question.id]):
-            if not group.trials:
-                continue
+        for group in of_question.get(question.id, ()):
             s = group.summary
             basis = Basis.of(group)
             rows.append(

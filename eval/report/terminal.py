@@ -15,6 +15,7 @@ from bothends.eval.report.caveats import caveats
 from bothends.eval.report.source import ReportInput
 from bothends.eval.report.table import MARKS, Cell, Column, Table
 from bothends.eval.report.tables import tables
+from bothends.eval.report.terms import scale_words
 from bothends.eval.report.words import plural
 
 __all__ = ["plain", "print_report", "print_table"]
@@ -47,7 +48,7 @@ def print_report(source: ReportInput, console: Console) -> None:
 
 
 def _terms(source: ReportInput) -> str:
-    scale = "" if source.scale_factor is None else f" SF {source.scale_factor:g}"
+    scale = f" {scale_words(source)}".rstrip()
     return (
         f"{source.name}: {source.suite}{scale} on {source.engine}, recipe {source.recipe}, "
         f"{plural(len(source.questions), 'question')}, {plural(source.replicas, 'replica')}; "

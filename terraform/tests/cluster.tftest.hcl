@@ -89,7 +89,16 @@ run "defaults_are_cheap_private_and_end" {
   }
 
   assert {
-    condition     = slice(one(one(aws_emr_cluster.this.step).hadoop_jar_step).args, 1, 3) == tolist(["15002", "1800"])
+    condition = [
+      for each in jsondecode(aws_emr_cluster.this.configurations_json) : each.Properties if each.Classification == "yarn-site"
+      ] == [
+      { "spark.authenticate" = "true", "spark.network.crypto.enabled" = "true" }
+    ]
+    error_message = "YARN's shuffle service does not speak as Spark does, and no shuffle would get through."
+  }
+
+  assert {
+    condition     = slice(one(one(aws_emr_cluster.this.step).hadoop_jar_step).args, 4, 6) == tolist(["15002", "1800"])
     error_message = "The Spark Connect server starts on another port, or stays for another time."
   }
 
@@ -150,7 +159,7 @@ run "choices" {
   }
 
   assert {
-    condition     = one(one(aws_emr_cluster.this.step).hadoop_jar_step).args[3] == "s3://bucket/spark-connect_2.12-3.5.6.jar"
+    condition     = one(one(aws_emr_cluster.this.step).hadoop_jar_step).args[6] == "s3://bucket/spark-connect_2.12-3.5.6.jar"
     error_message = "The jar does not reach the server."
   }
 }

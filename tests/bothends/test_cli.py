@@ -19,6 +19,7 @@ from bothends.cli import app
 from bothends.eval.experiment import Experiment, Regimen
 from bothends.infra.dataset import Dataset
 from bothends.options import option_of
+from bothends.tools.preflight import Preflight
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -197,7 +198,7 @@ def test_a_file_is_written_run_gone_on_with_changed_and_forked(
 
 
 def test_every_option_of_run_fills_a_field_of_the_experiment() -> None:
-    models = (Experiment, Recipe, Regimen, RetryPolicy, Sampling)
+    models = (Experiment, Preflight, Recipe, Regimen, RetryPolicy, Sampling)
     names = {name for model in models for name in model.model_fields}
     filled = {option_of(name).replace("-", "_") for name in names}
     command = typer.main.get_command(app).get_command(None, "run")  # type: ignore[attr-defined]
@@ -244,3 +245,17 @@ def test_recipes_by_option(bothends: Command, tmp_path: Path, data: str) -> None
     unset = bothends(*run, "--linking", "embedding", cwd=tmp_path)
     assert unset.returncode == 2
     assert "--embeddings provider:model need one another" in unset.stderr
+
+
+def test_what_would_read_too_much_does_not_run(
+    bothends: Command, tmp_path: Path, data: str
+) -> None:
+    common = ("ask", "--engine", "postgres", "--suite", "tpch", "--question", "6", "--data", data)
+    asked = (*common, "--model", "scripted:perfect")
+    refused = bothends(*asked, "--max-scan-bytes", "1MB", cwd=tmp_path)
+    assert refused.returncode == 1
+    assert "refused before it ran: it would read" in " ".join(refused.stdout.split())
+    assert bothends(*asked, "--max-scan-bytes", "1GB", cwd=tmp_path).returncode == 0
+    unread = bothends(*asked, "--max-scan-bytes", "plenty", cwd=tmp_path)
+    assert unread.returncode == 2
+    assert "--max-scan-bytes: " in unread.stderr

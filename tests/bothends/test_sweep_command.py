@@ -33,7 +33,9 @@ def command(main_in_here: Command, tmp_path: Path, data: str) -> Command:
     return run
 
 
-def test_it_sweeps_shows_and_goes_on(command: Command, tmp_path: Path, data: str) -> None:
+def test_it_sweeps_shows_and_goes_on(
+    command: Command, main_in_here: Command, tmp_path: Path, data: str
+) -> None:
     usual = ("--engine", "sqlite", "--question", "6", "--repeats", "1", "--warmups", "0")
     model = ("--model", "scripted:perfect?price_as=openai:gpt-4o")
     done = command(*usual, *model, "--scale-factors", "0.01,0.02")
@@ -47,8 +49,8 @@ def test_it_sweeps_shows_and_goes_on(command: Command, tmp_path: Path, data: str
         ("0.01", "1", "1.0"),
         ("0.02", "1", "1.0"),
     ]
+    assert (directory / "report.html").exists()
     for scale in ("sf0.01", "sf0.02"):
-        assert (directory / scale / "report.html").exists()
         assert len((directory / scale / "trials.jsonl").read_text().splitlines()) == 1
     # The same sweep with a model more and another order of scales goes on in the same directory.
     again = command(*usual, *model, "--model", "scripted:failing", "--scale-factors", "0.02,0.01")
@@ -57,9 +59,31 @@ def test_it_sweeps_shows_and_goes_on(command: Command, tmp_path: Path, data: str
     assert again.stderr.count("scripted:perfect, question 6") == 0
     assert again.stderr.count("scripted:failing, question 6") == 2
     swept = bothends.load_sweep(directory)
-    assert list(swept.runs) == [0.01, 0.02]
-    assert [len(run.trials) for run in swept.runs.values()] == [2, 2]
-    assert len(swept.trials) == 4
+    assert [trial.key.scale_factor for trial in swept.trials] == [0.01, 0.01, 0.02, 0.02]
+    assert {scale: list(each) for scale, each in swept.summaries.items()} == {
+        0.01: ["scripted:perfect", "scripted:failing"],
+        0.02: ["scripted:perfect", "scripted:failing"],
+    }
+    assert swept.missing == 0
+    # What it says of more data is in its tables, and asked for by a command.
+    asked = main_in_here(
+        *("forecast", str(directory), "--scale-factors", "1,10"),
+        cwd=tmp_path,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    assert asked.returncode == 0, asked.stderr
+    assert "Forecast on more data" in asked.stdout
+    assert "that takes three scale factors" in asked.stdout
+    with (directory / "tables" / "forecast.csv").open() as stream:
+        assert [row["scale_factor"] for row in csv.DictReader(stream)][:3] == ["0.2", "2.0", "20.0"]
+    for given, said in (("0.02", "measured up to scale factor 0.02"), ("x", "names no numbers")):
+        refused = main_in_here(
+            *("forecast", str(directory), "--scale-factors", given),
+            cwd=tmp_path,
+            env={**os.environ},
+        )
+        assert refused.returncode == 2
+        assert said in refused.stderr
     # From Python it is the same sweep, too.
     experiment = Experiment.model_validate(
         {
@@ -110,7 +134,7 @@ def test_a_sweep_on_a_cluster_judges_each_scale(
 ) -> None:
     done = command(
         *("--engine", cluster.state.connect, "--scale-factors", "0.01,0.02", "--out", "s"),
-        *("--question", "4,6", "--model", "scripted:perfect?price_as=openai:gpt-4o"),
+        *("--question", "6", "--model", "scripted:perfect?price_as=openai:gpt-4o"),
         *("--model", "scripted:wrong_rows", "--repeats", "1", "--warmups", "0"),
     )
     assert done.returncode == 0, done.stderr
@@ -123,9 +147,7 @@ def test_a_sweep_on_a_cluster_judges_each_scale(
             for trial in trials
         }
         assert right == {
-            ("4", "scripted:perfect"): True,
             ("6", "scripted:perfect"): True,
-            ("4", "scripted:wrong_rows"): False,
             ("6", "scripted:wrong_rows"): False,
         }
         ran = [step for each in trials for step in each["steps"] if step["name"] == "run_query"]
@@ -133,3 +155,24 @@ def test_a_sweep_on_a_cluster_judges_each_scale(
     # Question 6 reads lineitem: 60,175 and 120,515 rows.
     assert 60_175 in read[0]
     assert 120_515 in read[1]
+
+
+@pytest.mark.slow
+def test_a_limit_refuses_the_query_where_the_data_is_too_large(
+    cluster: Any, command: Command, tmp_path: Path
+) -> None:
+    # Its table's file is of 1.9 MB at the smaller scale, and of 3.9 MB at the larger.
+    done = command(
+        *("--engine", cluster.state.connect, "--scale-factors", "0.01,0.02", "--out", "s"),
+        *("--question", "6", "--model", "scripted:perfect", "--repeats", "1", "--warmups", "0"),
+        *("--max-scan-bytes", "3MB"),
+    )
+    assert done.returncode == 0, done.stderr
+    small, large = (
+        json.loads((tmp_path / "s" / scale / "trials.jsonl").read_text())
+        for scale in ("sf0.01", "sf0.02")
+    )
+    assert (small["status"], large["status"]) == ("ok", "rejected")
+    assert "refused before it ran: it would read 3." in large["error"]
+    assert large["timing"] is None
+    assert large["stages"]["run"]["engine_s"] > 0  # the estimate itself

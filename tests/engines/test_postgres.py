@@ -44,6 +44,8 @@ OWNER_TABLES = """
     CREATE TABLE sales.event (day date NOT NULL, what text) PARTITION BY RANGE (day);
     CREATE TABLE sales.event_2024 PARTITION OF sales.event
       FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');
+    CREATE TABLE sales.event_2025 PARTITION OF sales.event
+      FOR VALUES FROM ('2025-01-01') TO ('2026-01-01');
     CREATE VIEW happy AS SELECT name FROM "Person" WHERE feels = 'happy';
     CREATE TABLE hidden (a int);
     INSERT INTO "Person" VALUES (1, 'Zoë', 'happy', '1990-05-01');
@@ -573,3 +575,10 @@ def test_missing_packages_name_the_extra(
         monkeypatch.delitem(sys.modules, "bothends.engines.postgres")
     with pytest.raises(MissingExtraError, match=r"bothends\[postgres\]"):
         open_engine("postgres", items)
+
+
+def test_an_estimate_tells_a_partitioned_table_that_is_read_whole(shop: PostgresEngine) -> None:
+    whole = shop.estimate("SELECT count(*) FROM sales.event WHERE what = 'sold'")
+    assert whole.unfiltered_partitions == ("event",)
+    one = shop.estimate("SELECT count(*) FROM sales.event WHERE day < '2025-01-01'")
+    assert (one.unfiltered_partitions, one.error) == ((), None)

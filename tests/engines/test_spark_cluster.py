@@ -118,6 +118,6 @@ def test_a_views_names_are_quoted_where_spark_quotes_them(name: str) -> None:
     schema = StructType().add(name, DecimalType(10, 2))
     plain = name == "plain_1"
     written = name if plain else "`" + name.replace("`", "``") + "`"
-    assert ViewCatalog({"t": schema}).ddl("T") == (
+    assert ViewCatalog({"t": schema}, {}).ddl("T") == (
         f"CREATE TABLE t (\n  {written} DECIMAL(10,2))\nUSING parquet"
     )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 import re
+import zlib
 from collections.abc import Iterable
 from dataclasses import replace
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -80,11 +83,28 @@ def read_html(source: ReportInput, directory: Path) -> tuple[str, TableReader]:
     return text, reader
 
 
-def embedded(text: str) -> dict[str, list[dict[str, str]]]:
+def unpacked(packed: str) -> Any:
+    return json.loads(zlib.decompress(base64.b64decode(packed), -15))
+
+
+def embedded(text: str) -> tuple[Any, dict[str, list[Any]]]:
+    """Return the page's index of trials, and its layers: each trial's content, or None."""
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
     assert found
-    data: dict[str, list[dict[str, str]]] = json.loads(found[1])
-    return data
+    data = json.loads(found[1])
+    index = unpacked(data["index"])
+    layers: dict[str, list[Any]] = {}
+    for name, layer in data["layers"].items():
+        chunks = [unpacked(chunk) for chunk in layer["chunks"]]
+        flat = [each for c in chunks for each in (c["talks"] if name == "talk" else c)]
+        assert len(flat) == layer["count"]
+        layers[name] = [None] * len(index["order"])
+        for trial, content in zip(index["order"], flat, strict=False):
+            layers[name][trial] = content
+        if name == "talk":
+            texts = [text for chunk in chunks for text in chunk["texts"]]
+            layers["texts"] = texts
+    return index, layers
 
 
 def attempts(spec: str, usd: float | None, valid: int, of: int = 10) -> list[Trial]:
@@ -438,11 +458,11 @@ def hostile_input() -> ReportInput:
 def test_hostile_content_stays_text(tmp_path: Path) -> None:
     text, reader = read_html(hostile_input(), tmp_path)
     assert "img" not in reader.tags
-    assert reader.tags.count("script") == text.count("</script>") == 2
+    assert reader.tags.count("script") == text.count("</script>") == 3
     assert "{{7*7}}" in text
-    data = embedded(text)
+    _, layers = embedded(text)
     written = HOSTILE.replace("\ud800", "?")
-    assert data["trials"][0]["sql"] == data["trials"][0]["error"] == written
+    assert layers["query"][0]["sql"] == layers["query"][0]["error"] == written
     write_csv(hostile_input(), tmp_path)
     output = StringIO()
     print_report(hostile_input(), Console(file=output, width=80))
@@ -465,7 +485,7 @@ def test_html_shows_undefined_as_a_dash_and_beside_the_chart(tmp_path: Path) -> 
     source = source_of(attempts("openai:a", 0.01, 10), attempts("openai:b", 0.01, 0))
     text, _ = read_html(source, tmp_path)
     assert '<span class="undefined">b —</span>' in text
-    assert text.count("<circle") == 2  # model a, in the wide and in the narrow chart
+    assert text.count('class="point"') == 2  # model a, in the wide and in the narrow chart
     for cell in re.findall(r"<td[^>]*>(.*?)</td>", text, re.S):
         assert cell.strip() not in ("", "None", "nan")
 
@@ -507,7 +527,7 @@ def test_chart_axes_are_logarithmic_where_the_range_is_wide() -> None:
     far = scatter([Point("a", 5, 0.0001, 1), Point("b", 900, 0.02, 2)], 640, 380)
     assert "log" not in near
     assert far.count("(log)") == 2
-    heights = [float(y) for y in re.findall(r'<circle cx="[^"]*" cy="([^"]*)"', near)]
+    heights = [float(y) for y in re.findall(r'class="point" cx="[^"]*" cy="([^"]*)"', near)]
     assert heights[0] > heights[1]  # the cheaper lies lower
 
 

@@ -353,3 +353,25 @@ def test_every_question_is_in_the_manifest(tpch_dataset: Dataset, tmp_path: Path
     assert manifest.questions[0].text == question.text
     assert manifest.engine["scale_factor"] == 0.01
     assert RunDirectory(tmp_path / "run").manifest == manifest
+
+
+def test_a_query_over_a_preflight_limit_is_rejected_and_gold_is_not(
+    tpch_dataset: Dataset, tmp_path: Path
+) -> None:
+    """Question 6 reads lineitem alone, of nine megabytes in PostgreSQL; 16 does not read it."""
+    experiment = make_experiment(
+        tpch_dataset,
+        engine="postgres",
+        question_ids=("6", "16"),
+        preflight={"max_scan_bytes": "5MB"},
+    )
+    run = run_experiment(experiment, tmp_path / "run")
+    assert [gold.status for gold in run.golds()] == ["ok", "ok"]
+    large, small = run.trials()
+    assert (large.status, small.status) == ("rejected", "ok")
+    assert "it would read 9.04" in (large.error or "")
+    assert (large.row_count, large.first_rows, large.timing) == (None, (), None)
+    asked = [step for step in large.steps if step.name == "run_query"]
+    assert len(asked) == 1
+    assert asked[0].engine_s > 0
+    assert large.stages["run"].seconds >= asked[0].engine_s

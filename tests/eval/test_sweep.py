@@ -12,7 +12,7 @@ import pytest
 from bothends.eval.experiment import Experiment, Regimen
 from bothends.eval.manifest import Manifest
 from bothends.eval.record import Trial
-from bothends.eval.report.load import load_report
+from bothends.eval.report.load import load_report, load_reports
 from bothends.eval.report.scale import by_scale
 from bothends.eval.store import RunDirectory
 from bothends.eval.sweep import at_scale, run_sweep
@@ -146,7 +146,8 @@ def test_a_model_and_a_scale_that_are_added_run_alone(
     assert [ran[1] for ran in question.ran] == ["1", "1", "6"] * 2
     assert swept.at(LARGE).manifest.experiment.question_ids == ("6", "1")
     assert swept.at(LARGE).manifest.experiment.replicas == 2
-    table = by_scale([load_report(run.path) for run in swept.runs().values()])
+    table = by_scale(load_reports([swept.path]))
+    assert table is not None
     assert [[cell.value for cell in row[:3]] for row in table.rows] == [
         ["scripted:perfect", SMALL, 4],
         ["scripted:perfect", LARGE, 4],
@@ -185,7 +186,7 @@ def test_a_query_that_runs_out_of_time_is_charged_and_then_skipped(
     assert late.cost.engine_usd >= 0.1008 / 3600
     assert "scale factor 0.02" in (skipped.error or "")
     assert skipped.verdict is None
-    summary = load_report(swept.at(0.03).path).by_model[0].summary
+    summary = load_report(swept.at(0.03).path).groups[0].summary
     assert (summary.counted, summary.ex.mean, summary.cvq.mean) == (1, 0.0, None)
     assert summary.statuses == {"skipped": 1}
     # Nothing was paid for it: a budget that fits the others admits it.

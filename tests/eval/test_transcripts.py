@@ -195,6 +195,9 @@ def test_without_transcripts_nothing_that_was_said_is_on_disk(shop: Path) -> Non
     ] * 2
     assert report.report.stat().st_size > 0
     assert CELL.encode() in (told.path / "trials.jsonl").read_bytes()
+    # Gold's rows are of the same data: kept where the result's are, and not otherwise.
+    assert all(gold.first_rows for gold in told.golds())
+    assert not any(gold.first_rows for gold in run.golds())
 
 
 def test_a_run_goes_on_with_or_without_and_a_fork_takes_them_over(shop: Path) -> None:
@@ -210,6 +213,7 @@ def test_a_run_goes_on_with_or_without_and_a_fork_takes_them_over(shop: Path) ->
     forked = run_experiment(untold, out, fork_from=family)
     assert list(forked.transcripts()) == []
     assert CELL not in (forked.path / "trials.jsonl").read_text()
+    assert CELL not in (forked.path / "gold.jsonl").read_text()
     assert len(forked.trials()) == 4
 
 
@@ -228,6 +232,7 @@ def test_a_redaction_covers_what_is_shown_and_kept_and_not_what_is_judged(shop: 
         assert trial.verdict.exact
     assert a.first_rows == (("<name>",),)
     assert b.first_rows == (("[redaction failed: ValueError]",),)
+    assert [gold.first_rows for gold in run.golds()] == [a.first_rows, b.first_rows]
     load_run(run.path)
     for file in run.path.rglob("*"):
         if file.is_file():

@@ -98,8 +98,8 @@ def look_at_what_was_made(lab: str, cluster_id: str, key: str) -> None:
     assert encryption["EnableInTransitEncryption"] is False  # no certificates; Spark does it
 
     (step,) = emr.list_steps(ClusterId=cluster_id)["Steps"]
-    script, *arguments = step["Config"]["Args"]
-    assert arguments == ["15002", "1800"]
+    *_, script, port, idle_s = step["Config"]["Args"]
+    assert (port, idle_s) == ("15002", "1800")
     (bucket, _, name) = script.removeprefix("s3://").partition("/")
     body = client("s3", lab).get_object(Bucket=bucket, Key=name)["Body"].read()
     assert body.startswith(b"#!/usr/bin/env bash")

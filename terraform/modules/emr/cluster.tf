@@ -13,6 +13,9 @@ locals {
     },
     var.spark_properties,
   )
+
+  # YARN's nodes serve what Spark shuffled, and must speak as Spark does.
+  shuffle_service = { for name in ["spark.authenticate", "spark.network.crypto.enabled"] : name => local.spark_defaults[name] }
 }
 
 resource "aws_emr_cluster" "this" {
@@ -68,6 +71,7 @@ resource "aws_emr_cluster" "this" {
   configurations_json = jsonencode([
     { Classification = "spark", Properties = { maximizeResourceAllocation = "true" } },
     { Classification = "spark-defaults", Properties = local.spark_defaults },
+    { Classification = "yarn-site", Properties = local.shuffle_service },
   ])
 
   bootstrap_action {
@@ -80,9 +84,14 @@ resource "aws_emr_cluster" "this" {
     name              = "Spark Connect server"
     action_on_failure = "CONTINUE"
 
+    # What is on the node already: the nodes' role may read no bucket but ours.
     hadoop_jar_step {
-      jar  = "s3://${local.region}.elasticmapreduce/libs/script-runner/script-runner.jar"
-      args = compact(["s3://${local.bucket}/${aws_s3_object.bootstrap["connect_server.sh"].key}", tostring(var.connect_port), tostring(var.connect_idle_s), var.spark_connect_jar])
+      jar = "command-runner.jar"
+      args = compact([
+        "bash", "-c", "aws s3 cp \"$0\" connect_server.sh && exec bash connect_server.sh \"$@\"",
+        "s3://${local.bucket}/${aws_s3_object.bootstrap["connect_server.sh"].key}",
+        tostring(var.connect_port), tostring(var.connect_idle_s), var.spark_connect_jar,
+      ])
     }
   }
 

@@ -163,6 +163,9 @@ class ServerlessSite(JobBucket):
         bucket: The bucket's name.
         data: Where data sets lie; see `JobBucket`.
         deadline_s: How long a job may take, waiting included.
+
+    Attributes:
+        runs: The jobs that were started.
     """
 
     def __init__(

@@ -88,6 +88,10 @@ class EmrSite(JobBucket):
         data: Where data sets lie; see `JobBucket`.
         deadline_s: How long a job may take, waiting included.
 
+    Attributes:
+        cluster: The cluster.
+        runs: The jobs that were started.
+
     Raises:
         UsageError: If no bucket was named, and the cluster keeps no logs.
         CloudError: If AWS refuses, or does not answer.
@@ -103,6 +107,7 @@ class EmrSite(JobBucket):
     ) -> None:
         self.cluster = EmrCluster(aws, cluster_id)
         self.title = f"EMR cluster {cluster_id}"
+        self.runs: list[EmrRun] = []
         self._deadline_s = deadline_s
         if bucket is None:
             log_uri = self.cluster.describe().log_uri
@@ -125,7 +130,9 @@ class EmrSite(JobBucket):
         # By the driver on the primary node its log is the step's, which says why it failed.
         command = ["spark-submit", "--deploy-mode", "client", *settings, script, *arguments]
         step_id = self.cluster.submit("bothends", command)
-        return EmrRun(self.cluster, step_id, self._deadline_s)
+        run = EmrRun(self.cluster, step_id, self._deadline_s)
+        self.runs.append(run)
+        return run
 
     def describe(self) -> str | None:
         """Return the nodes that run now as `--machine` takes them; None where none does.

@@ -26,15 +26,19 @@ class JobBucket:
 
     platform: tuple[str, str] | None = ("3.11", "x86_64")
     """What releases of EMR's with Spark 4 run on."""
+    poll_s: float = 10.0
+    """Seconds between two looks at a job and its records."""
 
     def __init__(self, aws: Aws, bucket: str, data: str | None = None) -> None:
         self._aws = aws
         self._bucket = Bucket(aws, bucket)
         self._data = (data or f"s3://{bucket}/data").rstrip("/")
         split_address(self._data)
+        self._touched: set[str] = set()
 
     def put(self, name: str, content: bytes) -> str:
         """Store an object, and return its URI."""
+        self._touch(name)
         return self._bucket.put(name, content)
 
     def get(self, name: str) -> bytes | None:
@@ -43,11 +47,24 @@ class JobBucket:
 
     def names(self, prefix: str) -> tuple[str, ...]:
         """Return the names of all objects that begin with a prefix, sorted."""
+        self._touch(prefix)
         return tuple(self._bucket.sizes(prefix))
 
     def uri(self, name: str) -> str:
         """Return the URI that Spark knows an object by."""
         return self._bucket.uri(name)
+
+    def clear(self) -> int:
+        """Delete the objects of the jobs that were stored or looked for; return how many.
+
+        Raises:
+            CloudError: If S3 refuses or does not answer.
+        """
+        return sum(self._bucket.delete(prefix) for prefix in sorted(self._touched))
+
+    def _touch(self, name: str) -> None:
+        """Note whose object it is: a job's folder, `jobs/<id>/`, or what jobs share."""
+        self._touched.add("/".join(name.split("/")[:2]))
 
     def data(self, suite: str, scale_factor: float) -> JobData:
         """Return a suite's data there.

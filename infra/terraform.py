@@ -31,6 +31,8 @@ _PLAN: Final = "planned.tfplan"
 _LEFT: Final = shutil.ignore_patterns(
     "*.py", "__pycache__", "tests", "example.tfvars", ".terraform*", "*.tfstate*", "*.auto.tfvars*"
 )
+# Beginnings of lines that say how it goes, among those that list every attribute.
+_PROGRESS: Final = ("Plan:", "No changes.", "module.", "Destroy complete!", "Error:")
 _WHERE: Final = "https://developer.hashicorp.com/terraform/install"
 
 
@@ -178,7 +180,8 @@ class Terraform:
         there = self.region
         # Whatever a later plan was asked: what was made is where it was made.
         region = [f"-var=region={there}"] if there else []
-        self._run("destroy", "-auto-approve", *region, *(f"-target={each}" for each in targets))
+        only = [f"-target={each}" for each in targets]
+        self._run("destroy", "-auto-approve", *region, *only, quiet=True)
 
     def outputs(self) -> ClusterOutputs:
         """Return what is known of what was made."""
@@ -245,7 +248,7 @@ class Terraform:
             try:
                 for line in process.stdout:
                     said.append(line)
-                    if not quiet or line.startswith(("Plan:", "No changes.")):
+                    if not quiet or line.startswith(_PROGRESS):
                         self._tell(line.rstrip())
             except BaseException:
                 self._let_end(process)

@@ -35,7 +35,7 @@ class Lab:
         planned = {"outputs": {name: {"value": value} for name, value in self.plan.items()}}
         outputs = {name: {"value": value} for name, value in self.outputs.items()}
         self.binary.write_text(
-            f"#!/bin/sh\necho \"$@\" >> {self.path}/called\ncase $1 in\n"
+            f'#!/bin/sh\necho "$@" >> {self.path}/called\ncase $1 in\n'
             f"show) echo '{json.dumps({'planned_values': planned})}';;\n"
             f"output) echo '{json.dumps(outputs)}';;\nesac\n{script}\nexit 0\n"
         )
@@ -184,7 +184,9 @@ def test_status_is_what_aws_says(lab: Lab) -> None:
 
 def test_down_ends_it_and_again_does_nothing(lab: Lab) -> None:
     lab.up()
-    lab.says(f"[ $1 = destroy ] && echo '{{\"resources\": []}}' > {lab.directory}/terraform.tfstate")
+    lab.says(
+        f"[ $1 = destroy ] && echo '{{\"resources\": []}}' > {lab.directory}/terraform.tfstate"
+    )
     for expected in ("Nothing of lab is left.", "Nothing of lab is there"):
         shown = lab("down")
         assert shown.returncode == 0, shown.stderr

@@ -22,23 +22,23 @@ EXPIRED = """
 │ Error: Retrieving AWS account details: validating provider credentials: retrieving caller \
 identity from STS: operation error STS: GetCallerIdentity, https response error StatusCode: 403, \
 RequestID: 1, api error ExpiredToken: The security token included in the request is expired
-│ 
+│
 │   with provider["registry.terraform.io/hashicorp/aws"],
 │   on providers.tf line 3, in provider "aws":
 │    3: provider "aws" {
-│ 
+│
 ╵
 """
 LOCKED = """
 ╷
 │ Error: Error acquiring the state lock
-│ 
+│
 │ Error message: resource temporarily unavailable
 │ Lock Info:
 │   ID:        99b4f9f5-7f5d-5a3a-2e4c-4b0d8a3b8e6b
 │   Path:      terraform.tfstate
-│ 
-│ 
+│
+│
 │ Terraform acquires a state lock to protect the state from being written
 │ by multiple users at the same time.
 ╵
@@ -46,15 +46,15 @@ LOCKED = """
 INVALID = """
 ╷
 │ Error: Invalid value for variable
-│ 
+│
 │   on main.tf line 4, in module "emr":
 │    4:   name = var.name
 │     ├────────────────
 │     │ var.name is "X"
-│ 
+│
 │ name has 3 to 24 lower-case letters, digits and hyphens, and begins with a
 │ letter.
-│ 
+│
 │ This was checked by the validation rule at modules/emr/variables.tf:6,3-13.
 ╵
 """
@@ -197,8 +197,8 @@ def test_it_ends_where_it_was_made_whatever_was_planned_since(binary: Path) -> N
 def test_an_interrupt_lets_it_write_down_what_it_made(binary: Path, tmp_path: Path) -> None:
     says(
         binary,
-        "trap 'sleep 0.3; echo interrupted >> {0}/ends; exit 1' INT\n"
-        "touch {0}/begun\nfor i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done".format(tmp_path),
+        f"trap 'sleep 0.3; echo interrupted >> {tmp_path}/ends; exit 1' INT\n"
+        f"touch {tmp_path}/begun\nfor i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done",
     )
     code = (
         "from bothends.infra.terraform import *\n"

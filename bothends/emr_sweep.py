@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
+    from bothends.eval.experiment import Experiment
     from bothends.infra.emr_serverless import ServerlessSite
     from bothends.infra.emr_site import EmrSite
     from bothends.infra.terraform import ClusterOutputs
 
-__all__ = ["PLACES", "Place", "place_of_jobs"]
+__all__ = ["PLACES", "Place", "place_of_jobs", "priced_there"]
 
 PLACES = ("emr", "emr-serverless")
 """What `bothends sweep --on` takes."""
@@ -68,6 +69,15 @@ def place_of_jobs(place: Place) -> Iterator[EmrSite | ServerlessSite]:
         _leave(site, place)
 
 
+def priced_there(experiment: Experiment, site: EmrSite | ServerlessSite) -> Experiment:
+    """Return an experiment that is charged at the cluster's price, unless it names one."""
+    words = site.describe()
+    if words is None or experiment.machine != type(experiment).model_fields["machine"].default:
+        return experiment
+    typer.echo(f"Charged as {words}; --machine says otherwise.", err=True)
+    return experiment.model_copy(update={"machine": words})
+
+
 def _opened(place: Place) -> EmrSite | ServerlessSite:
     from bothends.infra.aws import Aws
     from bothends.infra.emr_serverless import ServerlessSite
@@ -111,20 +121,23 @@ def _leave(site: EmrSite | ServerlessSite, place: Place) -> None:
     from bothends.infra.emr_site import EmrSite
     from bothends.infra.errors import BothendsError
 
-    by_name = f"bothends cluster emr down --name {place.cluster}"
-    emr = isinstance(site, EmrSite)
-    by_id = f"aws emr terminate-clusters --cluster-ids {site.cluster.id}" if emr else ""
-    command = by_id if place.cluster_id is not None and emr else by_name
+    cluster = site.cluster if isinstance(site, EmrSite) else None
+    command = f"bothends cluster emr down --name {place.cluster}"
+    if cluster is not None and place.cluster_id is not None:
+        command = f"aws emr terminate-clusters --cluster-ids {cluster.id}"
     try:
         for run in site.runs:
             run.cancel()
     except BothendsError as error:
         _loud(f"A job on {site.title} may still run ({error}).", command)
-    if not emr or place.keep_cluster:
-        _loud(f"{site.title if emr else place.cluster} still runs, and costs money.", command)
+    if not isinstance(site, EmrSite):
+        _tell_cost(site)
+    if cluster is None or place.keep_cluster:
+        what = f"Cluster {place.cluster}" if cluster is None else site.title
+        _loud(f"{what} was left as it was, and costs money while it runs.", command)
         return
     try:
-        state = site.cluster.terminate()
+        state = cluster.terminate()
     except BaseException as error:
         _loud(f"{site.title} was not ended, and costs money ({error}).", command)
         if not isinstance(error, BothendsError):
@@ -133,6 +146,18 @@ def _leave(site: EmrSite | ServerlessSite, place: Place) -> None:
     typer.echo(f"{site.title} is {state.words}.", err=True)
     if place.cluster_id is None:
         typer.echo(f"Its network still costs some cents an hour; to end that: {command}", err=True)
+
+
+def _tell_cost(site: ServerlessSite) -> None:
+    from bothends.infra.errors import BothendsError
+
+    try:
+        usd = [cost[0] for run in site.runs if (cost := run.cost()) is not None]
+    except BothendsError as error:
+        typer.echo(f"What the jobs cost is not known: {error}", err=True)
+        return
+    if usd:
+        typer.echo(f"{len(usd)} of {len(site.runs)} jobs cost ${sum(usd):.4f}.", err=True)
 
 
 def _loud(what: str, command: str) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from bothends.attend import attended
-from bothends.emr_sweep import Place, place_of_jobs
+from bothends.emr_sweep import Place, place_of_jobs, priced_there
 from bothends.options import with_options_of
 from bothends.run_command import experiment_of, recording_of, run
 from bothends.scales import scale_factors_of
@@ -85,10 +85,11 @@ def sweep(
     directory = options["out"] or sweep_directory(experiment, file)
     place = on and Place(on, cluster, cluster_id, bucket, region, keep_cluster, keep_objects)
     with place_of_jobs(place) if place else nullcontext() as site:
+        swept = experiment if site is None else priced_there(experiment, site)
         attended(
             directory,
             lambda progress: run_sweep(
-                experiment,
+                swept,
                 scales,
                 directory,
                 skip_after_timeout=skip_after_timeout,

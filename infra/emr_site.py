@@ -135,12 +135,13 @@ class EmrSite(JobBucket):
         return run
 
     def describe(self) -> str | None:
-        """Return the nodes that run now as `--machine` takes them; None where none does.
+        """Return its nodes as `--machine` takes them: those that run, or that ran; None for none.
 
         Raises:
             CloudError: If AWS refuses, or does not answer.
         """
-        running = [node for node in self.cluster.nodes() if node.ended is None]
+        nodes = self.cluster.nodes()
+        running = [node for node in nodes if node.ended is None] or nodes
         if not running:
             return None
         fleets = self.cluster.describe().fleets

@@ -11,7 +11,7 @@ __all__ = ["explained"]
 
 _SENTENCES: Final = 2
 _CHARACTERS: Final = 400
-_FRAME: Final = re.compile(r"^[╷│╵|]\s?", re.M)
+_FRAME: Final = re.compile(r"^[╷│╵] ?", re.M)
 _ERROR: Final = re.compile(r"^Error: (.+?)(?=^Error: |\Z)", re.M | re.S)
 _LOCK_ID: Final = re.compile(r"^\s*ID:\s+(\S+)", re.M)
 

@@ -131,22 +131,24 @@ def test_the_directory_holds_all_that_terraform_needs_by_hand(binary: Path, tmp_
 
 
 def test_what_is_run_is_told_and_streamed(binary: Path) -> None:
-    says(binary, 'echo "Plan: 30 to add"; echo more; [ -z "$TF_IN_AUTOMATION" ] && exit 1; exit 0')
+    lines = "Plan: 30 to add", "  + an attribute", "module.emr.x: Destroying..."
+    printed = "".join(f"echo '{line}'\n" for line in lines)
+    says(binary, printed + '[ -z "$TF_IN_AUTOMATION" ] && exit 1; exit 0')
     told: list[str] = []
     terraform = Terraform(terraform_home("lab"), told.append)
     terraform.prepare({}, defaults={})
-    terraform.init()
     terraform.destroy("module.emr.x")
+    terraform._run("plan")
     chdir = f"-chdir={terraform.directory}"
     assert told == [
-        f"$ terraform {chdir} init -input=false -no-color",
-        "Plan: 30 to add",
         f"$ terraform {chdir} destroy -input=false -no-color -auto-approve -target=module.emr.x",
-        "Plan: 30 to add",
-        "more",
+        lines[0],
+        lines[2],
+        f"$ terraform {chdir} plan -input=false -no-color",
+        *lines,
     ]
     called = (binary.parent / "called").read_text().splitlines()
-    assert [line.split()[0] for line in called] == ["init", "destroy"]
+    assert [line.split()[0] for line in called] == ["destroy", "plan"]
 
 
 def test_a_failure_is_an_error_of_ours(binary: Path) -> None:

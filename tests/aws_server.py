@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -70,11 +71,16 @@ class AwsServer:
         keys = {"aws_access_key_id": "lab", "aws_secret_access_key": "lab"}
         return boto3.client(service, endpoint_url=self.url, region_name=REGION, **keys)
 
-    def cluster(self, cluster_id: str) -> Any:
-        """Return moto's own cluster, whose state a test may set."""
+    def clusters(self) -> list[Any]:
+        """Return moto's own clusters, whose states a test may set."""
         from moto.emr.models import emr_backends
 
-        return emr_backends[ACCOUNT_ID][REGION].clusters[cluster_id]
+        return list(emr_backends[ACCOUNT_ID][REGION].clusters.values())
+
+    def cluster(self, cluster_id: str) -> Any:
+        """Return one of them."""
+        (cluster,) = (each for each in self.clusters() if each.id == cluster_id)
+        return cluster
 
     def step(self, cluster_id: str, step_id: str) -> Any:
         """Return moto's own step."""
@@ -116,6 +122,7 @@ def aws_server() -> Iterator[AwsServer]:
     from moto.server import ThreadedMotoServer
 
     add_what_lacks()
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     made = AwsServer("http://{}:{}".format(*server.get_host_and_port()))

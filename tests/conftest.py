@@ -39,7 +39,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with those of Spark and those that wait, so that none is left alone at the end."""
-    first = ["spark", "waiting"]
+    first = ["spark", "waiting", "emr-lab"]
 
     def place(item: pytest.Item) -> int:
         group = item.get_closest_marker("xdist_group")
@@ -51,10 +51,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """Add a process for the tests that wait, where they run: waiting leaves its core to others."""
+    """Add two processes for those that wait, where they run: waiting leaves its core to others."""
     workers = yield
     waits = shutil.which("terraform") and "BOTHENDS_TERRAFORM_MIRROR" in os.environ
-    return workers + 1 if waits else workers
+    return workers + 2 if waits else workers
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,17 @@ from typing import Any
 ACCOUNT_ID = "123456789012"
 """The account that every key belongs to."""
 
+CONFIGURATION = """
+disable_checkpoint = true
+provider_installation {{
+  filesystem_mirror {{
+    path    = "{}"
+    include = ["registry.terraform.io/hashicorp/aws"]
+  }}
+}}
+"""
+"""Terraform's own configuration, by which it gets the provider from a mirror and nowhere else."""
+
 
 def environment(url: str) -> dict[str, str]:
     """Return what leads AWS's own tools, Terraform and boto3 to a lab and nowhere else."""

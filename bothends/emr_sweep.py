@@ -51,7 +51,8 @@ def place_of_jobs(place: Place) -> Iterator[EmrSite | ServerlessSite]:
     """Give where jobs run; afterwards cancel what runs there, and end the cluster.
 
     The cluster is ended on every way out, an interrupt and SIGTERM included, unless it is to be
-    kept. Where it goes on, a loud line says so, with the command that ends it.
+    kept, or the sweep was refused for a user's mistake, and will be tried again. Where it goes on,
+    a loud line says so, with the command that ends it.
 
     Raises:
         UsageError: If the place is none, or nothing was made by that name.
@@ -60,13 +61,18 @@ def place_of_jobs(place: Place) -> Iterator[EmrSite | ServerlessSite]:
     # What asks this command to end ends it as Ctrl+C does, with the cluster.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda got, _: sys.exit(128 + got))
-    site = _opened(place)
+    from bothends.infra.errors import UsageError
+
+    site, keep = _opened(place), place.keep_cluster
     try:
         yield site
         if not place.keep_objects:
             site.clear()
+    except UsageError:
+        keep = True
+        raise
     finally:
-        _leave(site, place)
+        _leave(site, place, keep=keep)
 
 
 def priced_there(experiment: Experiment, site: EmrSite | ServerlessSite) -> Experiment:
@@ -116,7 +122,7 @@ def _made(name: str) -> ClusterOutputs:
     return made
 
 
-def _leave(site: EmrSite | ServerlessSite, place: Place) -> None:
+def _leave(site: EmrSite | ServerlessSite, place: Place, *, keep: bool) -> None:
     """Cancel what runs, and end what costs money; say what goes on."""
     from bothends.infra.emr_site import EmrSite
     from bothends.infra.errors import BothendsError
@@ -132,7 +138,7 @@ def _leave(site: EmrSite | ServerlessSite, place: Place) -> None:
         _loud(f"A job on {site.title} may still run ({error}).", command)
     if not isinstance(site, EmrSite):
         _tell_cost(site)
-    if cluster is None or place.keep_cluster:
+    if cluster is None or keep:
         what = f"Cluster {place.cluster}" if cluster is None else site.title
         _loud(f"{what} was left as it was, and costs money while it runs.", command)
         return

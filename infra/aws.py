@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -93,7 +94,9 @@ class Aws:
     """
 
     def __init__(self, region: str | None = None, clock: Clock | None = None) -> None:
-        self._region, self.clock = region, clock or Clock()
+        # boto3 itself does not know AWS_REGION, which AWS's other tools and Terraform do.
+        self._region = region or os.environ.get("AWS_REGION")
+        self.clock = clock or Clock()
         self._clients: dict[str, Any] = {}
 
     def client(self, service: str) -> Any:
@@ -240,4 +243,5 @@ def _explained(error: Exception, what: str) -> BothendsError:
         remedy = f"AWS did not answer in {_ATTEMPTS} attempts; check the network and the region"
     else:
         remedy = ""
-    return CloudError(f"AWS: cannot {what}: {said}" + (f". {remedy}" if remedy else ""))
+    hint = f". {remedy[0].upper()}{remedy[1:]}" if remedy else ""
+    return CloudError(f"AWS: cannot {what}: {said}{hint}")

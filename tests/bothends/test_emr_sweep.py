@@ -13,7 +13,7 @@ import pytest
 from bothends.emr_sweep import Place, place_of_jobs, priced_there
 from bothends.eval.experiment import Experiment
 from bothends.infra.emr_site import EmrSite
-from bothends.infra.errors import UsageError
+from bothends.infra.errors import EngineError, UsageError
 from tests.aws_server import BUCKET, AwsServer
 
 
@@ -69,7 +69,7 @@ def test_a_sweep_that_is_done_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    "ending", [UsageError("no luck"), KeyboardInterrupt(), SystemExit(3), RuntimeError()]
+    "ending", [EngineError("no luck"), KeyboardInterrupt(), SystemExit(3), RuntimeError()]
 )
 def test_a_sweep_that_ends_otherwise_ends_the_cluster_and_keeps_what_was_done(
     aws: AwsServer, cluster_id: str, ending: BaseException
@@ -85,6 +85,18 @@ def test_a_sweep_that_ends_otherwise_ends_the_cluster_and_keeps_what_was_done(
     assert aws.cluster(cluster_id).state == "TERMINATED"
     assert keys(aws) == ["jobs/1f0c/job.json"]
     assert [step.state for step in aws.cluster(cluster_id).steps] == ["CANCELLED"]
+
+
+def test_a_mistake_does_not_cost_the_cluster_but_is_told_loudly(
+    aws: AwsServer, cluster_id: str, tmp_path: Path, main_in_here: Any
+) -> None:
+    command = ["sweep", "--on", "emr", "--cluster-id", cluster_id, "--scale-factors", "0.01"]
+    command += ["--suite", "tpch", "--engine", "sqlite", "--model", "scripted:perfect"]
+    shown = main_in_here(*command, cwd=tmp_path, env={**aws.variables, "HOME": str(tmp_path)})
+    assert shown.returncode == 2
+    assert "runs Spark" in shown.stderr
+    assert aws.cluster(cluster_id).state == "WAITING"
+    assert f"aws emr terminate-clusters --cluster-ids {cluster_id} ***" in shown.stderr
 
 
 def test_asked_to_end_it_ends_the_cluster(aws: AwsServer, cluster_id: str) -> None:

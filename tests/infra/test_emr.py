@@ -172,9 +172,9 @@ def test_what_does_not_pass_ends_after_some_attempts(
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        ("ExpiredTokenException", "credentials have expired"),
+        ("ExpiredTokenException", "The credentials have expired"),
         ("UnrecognizedClientException", "does not know these credentials.*AWS_PROFILE"),
-        ("AccessDeniedException", "not allowed to"),
+        ("AccessDeniedException", "not allowed to: ask"),
         ("InvalidRequestException", "InvalidRequestException happened"),
     ],
 )
@@ -190,7 +190,7 @@ def test_what_is_refused_is_not_tried_again(
 def test_without_credentials(here: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
-    with pytest.raises(CloudError, match="set AWS_PROFILE, or AWS_ACCESS_KEY_ID"):
+    with pytest.raises(CloudError, match="Set AWS_PROFILE, or AWS_ACCESS_KEY_ID"):
         EmrCluster(here, "j-1").describe()
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from tests.aws_server import AwsServer, aws_server
 
@@ -86,7 +87,9 @@ def play(path: Path, data: Path, say: Say = lambda _: None) -> dict[str, Any]:
         say: Is told all that is printed.
     """
     (path / "terraformrc").write_text(CONFIGURATION.format(mirror()))
-    with aws_server() as aws:
+    # Of AWS's own policies, which roles are given.
+    with mock.patch.dict(os.environ, MOTO_IAM_LOAD_MANAGED_POLICIES="true"), aws_server() as aws:
+        aws.forget()
         env = {
             **{name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
             **aws.variables,

@@ -35,12 +35,12 @@ class StepWorker(threading.Thread):
         self.commands: list[list[str]] = []
         self._aws, self._directory = aws, directory
         self._s3 = aws.client("s3")
-        self._stop = threading.Event()
+        self._told_to_stop = threading.Event()
         self._sent: dict[Path, int] = {}
 
     def run(self) -> None:
         """Look for steps until told to stop."""
-        while not self._stop.wait(LOOK_S):
+        while not self._told_to_stop.wait(LOOK_S):
             for cluster in self._aws.clusters():
                 for step in list(cluster.steps):
                     if step.state in ("PENDING", "RUNNING") and cluster.state in (
@@ -51,7 +51,7 @@ class StepWorker(threading.Thread):
 
     def close(self) -> None:
         """Stop, with what runs."""
-        self._stop.set()
+        self._told_to_stop.set()
         self.join(60)
 
     def _carry_out(self, cluster: Any, step: Any) -> None:
@@ -66,9 +66,13 @@ class StepWorker(threading.Thread):
         run = self._submit(bucket, command)
         while not (state := run.state()).ended:
             self._send(bucket)
-            if step.state == "CANCELLED" or cluster.state.startswith("TERM") or self._stop.is_set():
+            if (
+                step.state == "CANCELLED"
+                or cluster.state.startswith("TERM")
+                or self._told_to_stop.is_set()
+            ):
                 run.cancel()
-            self._stop.wait(LOOK_S)
+            self._told_to_stop.wait(LOOK_S)
         self._send(bucket)
         key = f"logs/{cluster.id}/steps/{step.id}/stderr.gz"
         log = gzip.compress(state.reason.encode())

@@ -45,6 +45,7 @@ def fetch_here(session: Any, sql: str, limits: Limits) -> Outcome:
     # What `toArrow` of Spark 4, and `toPandas` of all, are made of.
     port, secret, server = frame._jdf.collectAsArrowToPython()
     file, link = _connect()(port, secret)
+    link.settimeout(None)  # it has one of seconds, for connecting; a query may take hours
     try:
         with file, link:
             for batch in pa.ipc.open_stream(file):

@@ -21,7 +21,6 @@ from bothends.eval.watcher import Silent
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import EngineError
 
-
 pytestmark = pytest.mark.slow
 
 HOME, LARGE = 0.01, 0.02
@@ -67,7 +66,7 @@ def with_sql(run: RunDirectory, model: str, sql: str) -> None:
                 else step
                 for step in trial.steps
             )
-            trial = trial.model_copy(update={"sql": sql, "steps": steps})  # noqa: PLW2901
+            trial = trial.model_copy(update={"sql": sql, "steps": steps})
         lines.append(trial.model_dump_json() + "\n")
     (run.path / "trials.jsonl").write_text("".join(lines))
 
@@ -108,7 +107,7 @@ def test_a_job_on_a_cluster_finds_what_a_run_here_finds_and_loses_nothing(
 
     site = Site(tmp_path / "site", cluster.state.master, experiment.data, java=QUICK)
     killing = Killing(site)
-    with pytest.raises(EngineError, match="the job on Spark at .* failed"):
+    with pytest.raises(EngineError, match=r"the job on Spark at .* failed"):
         run_sweep(experiment, [LARGE], away.path, watcher=killing, site=site)
     before = away.at(LARGE).trials()
     assert 0 < len(before) < len(local)

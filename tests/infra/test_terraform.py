@@ -196,21 +196,26 @@ def test_it_ends_where_it_was_made_whatever_was_planned_since(binary: Path) -> N
     assert "-var=region=us-east-1" in last
 
 
-def test_an_interrupt_lets_it_write_down_what_it_made(binary: Path, tmp_path: Path) -> None:
+def test_an_interrupt_reaches_it_once_and_it_writes_down_what_it_made(
+    binary: Path, tmp_path: Path
+) -> None:
+    told = f"echo interrupted >> {tmp_path}/ends"
     says(
         binary,
-        f"trap 'sleep 0.3; echo interrupted >> {tmp_path}/ends; exit 1' INT\n"
-        f"touch {tmp_path}/begun\nfor i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done",
+        f"trap 'n=1; {told}' INT\ntouch {tmp_path}/begun\n"
+        'for i in $(seq 100); do sleep 0.1; [ -n "$n" ] && break; done\nsleep 0.5\nexit 1',
     )
     code = (
         "from bothends.infra.terraform import *\n"
         "t = Terraform(terraform_home('lab'), print); t.prepare({}, defaults={}); t.init()"
     )
-    running = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
     while not (tmp_path / "begun").exists():
         assert running.poll() is None
         time.sleep(0.05)
-    running.send_signal(signal.SIGINT)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does
     out, _ = running.communicate(timeout=30)
     assert "was asked to stop" in out
     assert running.returncode not in (0, None)

@@ -51,7 +51,7 @@ class Lab:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=400,
+            timeout=900,
             check=False,
         )
         self.say(done.stdout)
@@ -115,6 +115,7 @@ def _from_nothing_to_nothing(lab: Lab, data: Path) -> dict[str, Any]:
         sweep = lab.run(
             *("sweep", "--on", "emr", "--cluster", NAME, "--yes", "--out", "swept"),
             *("--scale-factors", f"{HOME},{LARGE}", "--suite", "tpch", "--engine", "spark"),
+            *("--warmups", "0", "--repeats", "1"),
             *("--data", str(data), "--model", "scripted:perfect", "--model", "scripted:wrong_rows"),
             *(word for question in QUESTIONS for word in ("--question", question)),
         )

@@ -176,7 +176,7 @@ class SparkEngine(Engine):
             )
 
     def _explain(self, sql: str) -> Outcome:
-        return self._run(SparkLink.plan, sql, _EXPLAIN_S)
+        return self._run(lambda link, query: link.plan(query), sql, _EXPLAIN_S)
 
     def _estimate(self, sql: str) -> Estimate:
         start = time.perf_counter()

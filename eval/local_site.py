@@ -37,8 +37,8 @@ class LocalRun:
     def state(self) -> JobState:
         """Return how far it is."""
         if not self._state.ended and not self.process.alive:
-            failed = self.process.code != 0
-            self._state = JobState("failed", self.process.log_tail) if failed else JobState("done")
+            code, log = self.process.code, self.process.log_tail
+            self._state = JobState("failed", _reason(code, log)) if code else JobState("done")
             self.process.close()
         return self._state
 
@@ -47,6 +47,15 @@ class LocalRun:
         if not self._state.ended:
             self._state = JobState("failed", "cancelled")
             self.process.close()
+
+
+def _reason(code: int | None, log: str) -> str:
+    """Return why a driver failed: what the script said last, or else all that is known."""
+    last = log.splitlines()[-1]
+    if last.startswith("bothends: "):
+        return last.removeprefix("bothends: ")
+    how = f"by signal {-code}" if code is not None and code < 0 else f"with code {code}"
+    return f"its driver ended {how}, and the last line of its log is: {last}"
 
 
 class LocalSite:

@@ -20,7 +20,7 @@ from bothends.eval.budget import Budget, kind_of
 from bothends.eval.bundle import Bundle
 from bothends.eval.experiment import Experiment
 from bothends.eval.job import Ground, Job, JobFailure, JobQuery, JobRecord, name_of
-from bothends.eval.job_site import JobSite
+from bothends.eval.job_site import JobRun, JobSite
 from bothends.eval.manifest import Manifest
 from bothends.eval.record import Gold
 from bothends.eval.sweep_directory import unscaled
@@ -126,17 +126,27 @@ class JobWork:
                 if state.ended or not self._todo:
                     break
                 if not self._may_go_on(budget):
-                    run.cancel()
+                    self._cancel(run)
                     return False
                 doing = state.reason or f"{state.status} on {site.title}"
                 watcher.phase(f"{scale}: {total - len(self._todo)} of {total} done, {doing}")
                 time.sleep(site.poll_s)
         except BaseException:
-            run.cancel()
+            self._cancel(run)
             with contextlib.suppress(BothendsError):
                 self._collect(budget)
             raise
         return bool(self._todo) and self._again(state)
+
+    def _cancel(self, run: JobRun) -> None:
+        """Cancel a job, or say that it goes on, and on being paid."""
+        try:
+            run.cancel()
+        except BothendsError as error:
+            raise EngineError(
+                f"the job on {self._site.title} could not be cancelled and may go on: {error}. "
+                "Cancel it there"
+            ) from error
 
     def _again(self, state: JobState) -> bool:
         """Tell whether another job goes on after one that left something; raise where not."""

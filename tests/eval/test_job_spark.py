@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ByteSize
 
+from bothends.eval import bundle
 from bothends.eval.experiment import Experiment, Regimen
 from bothends.eval.local_site import LocalRun, LocalSite
 from bothends.eval.record import Trial
@@ -20,6 +22,7 @@ from bothends.eval.sweep_directory import SweepDirectory
 from bothends.eval.watcher import Silent
 from bothends.infra.dataset import Dataset
 from bothends.infra.errors import EngineError
+from bothends.tools.preflight import Preflight
 
 pytestmark = pytest.mark.slow
 
@@ -86,8 +89,11 @@ def told(trial: Trial) -> dict[str, object]:
 
 
 def test_a_job_on_a_cluster_finds_what_a_run_here_finds_and_loses_nothing(
-    cluster: Any, tpch_dataset: Dataset, tmp_path: Path
+    cluster: Any, tpch_dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Two thirds of the bundle's bytes, and this interpreter has it; `test_bundle` is about all.
+    light = tuple(each for each in bundle._PACKAGES if each != "pyarrow")
+    monkeypatch.setattr(bundle, "_PACKAGES", light)
     experiment = Experiment(
         suite="tpch",
         engine=cluster.state.connect,
@@ -96,6 +102,7 @@ def test_a_job_on_a_cluster_finds_what_a_run_here_finds_and_loses_nothing(
         question_ids=("6",),
         models=MODELS,
         timeout_s=6.0,
+        preflight=Preflight(max_scan_bytes=ByteSize(10**9)),
         regimen=Regimen(warmups=0, repeats=1),
     )
     here = run_sweep(experiment, [HOME], tmp_path / "here")
@@ -107,7 +114,9 @@ def test_a_job_on_a_cluster_finds_what_a_run_here_finds_and_loses_nothing(
 
     site = Site(tmp_path / "site", cluster.state.master, experiment.data, java=QUICK)
     killing = Killing(site)
-    with pytest.raises(EngineError, match=r"the job on Spark at .* failed"):
+    with pytest.raises(
+        EngineError, match=r"the job on Spark at .* failed: its driver ended by signal 9"
+    ):
         run_sweep(experiment, [LARGE], away.path, watcher=killing, site=site)
     before = away.at(LARGE).trials()
     assert 0 < len(before) < len(local)

@@ -312,6 +312,22 @@ def test_an_interrupt_cancels_the_job_and_keeps_what_came(swept: Sweep) -> None:
     assert len(swept.trials()) == 1
 
 
+def test_a_job_that_cannot_be_cancelled_is_told(
+    swept: Sweep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(run: Run) -> None:
+        raise KeyboardInterrupt
+
+    def refuse(run: Run) -> None:
+        raise EngineError("nobody answers")
+
+    swept.site.before_state = interrupt
+    monkeypatch.setattr(Run, "cancel", refuse)
+    with pytest.raises(EngineError, match=r"may go on: nobody answers\. Cancel it") as raised:
+        swept.do()
+    assert isinstance(raised.value.__cause__, EngineError)
+
+
 def test_a_budget_that_is_spent_cancels_the_job(swept: Sweep) -> None:
     # A trial costs 2 seconds at a dollar in a thousand, and a little.
     heard = swept.do(budget_usd=0.005)

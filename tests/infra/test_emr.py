@@ -279,6 +279,8 @@ def test_a_prefix_is_deleted_with_its_older_versions(aws: AwsServer, here: Aws) 
     assert bucket.get("jobs/1/a") == b"jobs/1/a"
     assert bucket.get("jobs/2/a") is None
     assert bucket.sizes("jobs/1/") == {"jobs/1/a": 8, "jobs/1/b": 8}
+    s3.delete_object(Bucket=BUCKET, Key="jobs/1/b")  # which leaves a marker, and the version
+    assert bucket.sizes("jobs/1/") == {"jobs/1/a": 8}
     assert bucket.delete("jobs/1/") == 2
     assert bucket.delete("jobs/1/") == 0
     left = s3.list_object_versions(Bucket=BUCKET)

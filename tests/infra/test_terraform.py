@@ -202,7 +202,7 @@ def test_an_interrupt_reaches_it_once_and_it_writes_down_what_it_made(
     told = f"echo interrupted >> {tmp_path}/ends"
     says(
         binary,
-        f"trap 'n=1; {told}' INT\ntouch {tmp_path}/begun\n"
+        f"trap 'n=1; {told}' INT\nps -o pgid= $$ > {tmp_path}/group\ntouch {tmp_path}/begun\n"
         'for i in $(seq 100); do sleep 0.1; [ -n "$n" ] && break; done\nsleep 0.5\nexit 1',
     )
     code = (
@@ -220,3 +220,5 @@ def test_an_interrupt_reaches_it_once_and_it_writes_down_what_it_made(
     assert "was asked to stop" in out
     assert running.returncode not in (0, None)
     assert (tmp_path / "ends").read_text() == "interrupted\n"
+    # Not of our group: what a terminal sends to that reaches it through us alone.
+    assert int((tmp_path / "group").read_text()) != running.pid

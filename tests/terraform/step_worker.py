@@ -56,10 +56,10 @@ class StepWorker(threading.Thread):
 
     def _carry_out(self, cluster: Any, step: Any) -> None:
         step.state = "RUNNING"
-        if step.jar != "command-runner.jar":  # the Connect server, which the lab has no use for
+        command = list(step.args)
+        if command[0] != "spark-submit":  # the Connect server, which the lab has no use for
             step.state = "COMPLETED"
             return
-        command = list(step.args)
         self.commands.append(command)
         bucket = cluster.log_uri.split("/")[2]
         self._fetch(bucket)

@@ -7,7 +7,7 @@ CHECKOV := checkov==3.3.30
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types format lock emr-lab clean setup-demo setup-dev setup-checkov
+.PHONY: help demo test lint types format lock emr-lab aws-lab clean setup-demo setup-dev setup-checkov
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /make \1|/' | \
@@ -40,7 +40,10 @@ lock: setup-dev ## Pin the versions of everything anew, after a change in pyproj
 	@$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --all-extras \
 		--no-annotate --custom-compile-command 'make lock' --quiet --output-file constraints.txt
 
-emr-lab: setup-dev ## Run a small AWS on the loopback, to try terraform/ on (ARGS=4566: its port)
+emr-lab: setup-dev ## Sweep on EMR from nothing to nothing, on an AWS on the loopback
+	@$(BIN)/python -m tests.terraform.emr_lab
+
+aws-lab: setup-dev ## Run that AWS by itself, to try terraform/ on (ARGS=4566: its port)
 	@$(BIN)/python tests/terraform/aws_lab.py $(ARGS)
 
 clean: ## Remove .venv, builds and caches; data and runs stay

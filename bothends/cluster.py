@@ -1,4 +1,4 @@
-"""The command `bothends cluster local`: a Spark cluster on this machine, up and down."""
+"""The command `bothends cluster`: a Spark cluster on this machine, or on EMR, up and down."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from bothends.emr_command import emr_app
 
 if TYPE_CHECKING:
     from bothends.engines.spark_cluster_keeper import ClusterState
@@ -25,6 +27,7 @@ _local = typer.Typer(
     rich_markup_mode=None,
 )
 cluster_app.add_typer(_local, name="local")
+cluster_app.add_typer(emr_app, name="emr")
 
 
 @_local.command()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from bothends.attend import attended
+from bothends.emr_sweep import Place, place_of_jobs, priced_there
 from bothends.options import with_options_of
 from bothends.run_command import experiment_of, recording_of, run
 from bothends.scales import scale_factors_of
@@ -34,6 +36,34 @@ def sweep(
             "and charged, to pass it there too.",
         ),
     ] = False,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            help="Where larger scale factors are executed: `emr`, as steps of a cluster, or "
+            "`emr-serverless`. Default: here."
+        ),
+    ] = None,
+    cluster: Annotated[
+        str, typer.Option(help="The name that `bothends cluster emr up` was given.")
+    ] = "bothends",
+    cluster_id: Annotated[
+        str | None, typer.Option(help="A cluster by its id, in place of that one.")
+    ] = None,
+    bucket: Annotated[
+        str | None, typer.Option(help="The bucket for jobs. Default: the cluster's.")
+    ] = None,
+    region: Annotated[
+        str | None, typer.Option(help="The region of --cluster-id. Default: AWS_REGION.")
+    ] = None,
+    keep_cluster: Annotated[
+        bool,
+        typer.Option(
+            "--keep-cluster", help="Leave the cluster up; otherwise it ends however this ends."
+        ),
+    ] = False,
+    keep_objects: Annotated[
+        bool, typer.Option("--keep-objects", help="Leave the jobs' objects in the bucket.")
+    ] = False,
     **options: Any,
 ) -> None:
     """Translate each question once, and execute query and gold at every scale factor.
@@ -53,15 +83,19 @@ def sweep(
         update={"scale_factor": home}
     )
     directory = options["out"] or sweep_directory(experiment, file)
-    attended(
-        directory,
-        lambda progress: run_sweep(
-            experiment,
-            scales,
+    place = on and Place(on, cluster, cluster_id, bucket, region, keep_cluster, keep_objects)
+    with place_of_jobs(place) if place else nullcontext() as site:
+        swept = experiment if site is None else priced_there(experiment, site)
+        attended(
             directory,
-            skip_after_timeout=skip_after_timeout,
-            **recording_of(options),
-            watcher=progress,
-        ),
-        ask=not options["yes"],
-    )
+            lambda progress: run_sweep(
+                swept,
+                scales,
+                directory,
+                skip_after_timeout=skip_after_timeout,
+                **recording_of(options),
+                watcher=progress,
+                site=site,
+            ),
+            ask=not options["yes"],
+        )

@@ -26,6 +26,7 @@ __all__ = ["RemoteAddress", "RemoteServer"]
 _INTERRUPT_S: Final = 5.0
 _SETTLE_S: Final = 30.0
 _SETTLE_POLL_S: Final = 0.5
+_REACH_POLL_S: Final = 1.0
 _RECORDED: Final = (
     *("spark.master", "spark.executor.memory", "spark.sql.shuffle.partitions"),
     *("spark.sql.session.timeZone", "spark.task.reaper.enabled", "spark.task.reaper.killTimeout"),
@@ -50,16 +51,20 @@ class RemoteAddress:
         host: The host.
         port: The port.
         schema: The schema to use, or None for the server's default.
+        wait_s: How long to try to reach it, while it or a tunnel to it comes up.
     """
 
     url: str
     host: str
     port: int
     schema: str | None
+    wait_s: float = 0.0
 
     @classmethod
     def parse(cls, address: str) -> Self:
-        """Read what follows `sc://`: `host:port/;param=value...`, with a `schema` of our own.
+        """Read what follows `sc://`: `host:port/;param=value...`.
+
+        `schema` and `wait`, in seconds, are our own; the others are Spark's.
 
         Raises:
             UsageError: If it is not an address.
@@ -69,8 +74,12 @@ class RemoteAddress:
 
         where, separator, listed = address.partition("/;")
         parameters = [part for part in listed.split(";") if part]
-        schemas = [part[len("schema=") :] for part in parameters if part.startswith("schema=")]
-        rest = ";".join(part for part in parameters if not part.startswith("schema="))
+        own: dict[str, list[str]] = {"schema": [], "wait": []}
+        for part in parameters:
+            name, _, value = part.partition("=")
+            if name in own:
+                own[name].append(value)
+        rest = ";".join(part for part in parameters if part.partition("=")[0] not in own)
         url = f"sc://{where}" + (f"/;{rest}" if rest else "")
         try:
             builder = DefaultChannelBuilder(url)
@@ -79,14 +88,17 @@ class RemoteAddress:
             known = bool(host) and (not separator or bool(parameters)) and "@" not in where
         except (PySparkException, ValueError):
             known = False
-        if not known or len(schemas) > 1 or "" in schemas:
+        once = all(len(values) <= 1 and "" not in values for values in own.values())
+        waits = [int(value) if value.isdecimal() else -1 for value in own["wait"]]
+        if not known or not once or -1 in waits:
             # The client's message quotes the address, token and all.
             raise UsageError(
                 "the address of the Spark Connect server cannot be read: write sc://host:15002, "
                 "perhaps with parameters as in sc://host:443/;use_ssl=true;token=...;schema=sales"
+                ";wait=60"
             ) from None
-        schema = urllib.parse.unquote(schemas[0]) if schemas else None
-        return cls(url=url, host=host, port=int(port), schema=schema)
+        schema = urllib.parse.unquote(own["schema"][0]) if own["schema"] else None
+        return cls(url=url, host=host, port=int(port), schema=schema, wait_s=sum(waits))
 
     @property
     def shown(self) -> str:
@@ -250,15 +262,33 @@ class RemoteServer(SparkLink):
 
 
 def _connect(address: RemoteAddress) -> Any:
-    """Open a session, or find out soon that it cannot be."""
-    import grpc
+    """Open a session, or find out soon, or after the wait that was asked for, that it cannot be."""
     from pyspark.sql.connect.client import DefaultChannelBuilder
     from pyspark.sql.connect.client.retries import DefaultPolicy
     from pyspark.sql.connect.session import SparkSession
 
+    deadline = time.monotonic() + address.wait_s
+    while True:
+        try:
+            _probe(address)
+            break
+        except EngineError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(_REACH_POLL_S)
+    session = SparkSession(connection=DefaultChannelBuilder(address.url))
+    # Spark's own would try for ten minutes; a network's short fault passes within seconds.
+    session.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=2_000)])
+    return session
+
+
+def _probe(address: RemoteAddress) -> None:
+    """Find out whether a Spark Connect server answers."""
+    import grpc
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
     reach(address.host, address.port, "a Spark Connect server")
-    builder = DefaultChannelBuilder(address.url)
-    probe = builder.toChannel()
+    probe = DefaultChannelBuilder(address.url).toChannel()
     try:
         grpc.channel_ready_future(probe).result(timeout=REACH_S)
     except grpc.FutureTimeoutError as error:
@@ -269,10 +299,6 @@ def _connect(address: RemoteAddress) -> Any:
         ) from error
     finally:
         probe.close()
-    session = SparkSession(connection=builder)
-    # Spark's own would try for ten minutes; a network's short fault passes within seconds.
-    session.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=2_000)])
-    return session
 
 
 def _close(session: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 __all__ = [
     "AmbiguousTableError",
     "BothendsError",
+    "CloudError",
     "ContextOverflowError",
     "DataError",
     "EngineError",
@@ -49,6 +50,10 @@ class MissingExtraError(BothendsError):
 
 class PriceError(BothendsError):
     """Whoever knows a price does not tell it, or not as it should be."""
+
+
+class CloudError(BothendsError):
+    """A cloud refuses, cannot be reached, or what runs there has ended."""
 
 
 class DataError(BothendsError):

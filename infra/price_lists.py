@@ -16,6 +16,7 @@ __all__ = [
     "ModelRates",
     "NamedEngine",
     "PriceFile",
+    "ServerlessPrices",
     "bundled_prices",
     "read_price_file",
 ]
@@ -90,12 +91,21 @@ class _DiskList(_List):
     usd_per_gb_month: float = Field(ge=0, description="A gigabyte for a month.")
 
 
+class ServerlessPrices(_List):
+    """What jobs of EMR Serverless cost."""
+
+    usd_per_vcpu_hour: float = Field(ge=0, description="An hour of a virtual CPU.")
+    usd_per_gb_hour: float = Field(ge=0, description="An hour of a gigabyte of memory.")
+    usd_per_storage_gb_hour: float = Field(ge=0, description="An hour of a gigabyte of disk.")
+
+
 class BundledPrices(_Strict):
     """The prices that the package brings along, each list with its source and date."""
 
     ec2: _HourlyList = Field(description="Machines.")
     emr: _FeeList = Field(description="EMR's fee for them.")
     ebs: _DiskList = Field(description="Their disks.")
+    emr_serverless: ServerlessPrices = Field(description="EMR Serverless.")
     engines: dict[str, NamedEngine] = Field(description="Prices of engines, by name.")
 
 

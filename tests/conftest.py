@@ -22,6 +22,8 @@ from bothends.engines.spark_cluster_keeper import ClusterState
 from bothends.infra import tpch
 from bothends.infra.dataset import Dataset
 
+from .aws_server import AwsServer, aws_server
+
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Say which tests stay together where several processes share them.
@@ -37,7 +39,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with those of Spark and those that wait, so that none is left alone at the end."""
-    first = ["spark", "waiting"]
+    first = ["spark", "waiting", "emr-lab"]
 
     def place(item: pytest.Item) -> int:
         group = item.get_closest_marker("xdist_group")
@@ -49,10 +51,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """Add a process for the tests that wait, where they run: waiting leaves its core to others."""
+    """Add two processes for those that wait, where they run: waiting leaves its core to others."""
     workers = yield
     waits = shutil.which("terraform") and "BOTHENDS_TERRAFORM_MIRROR" in os.environ
-    return workers + 1 if waits else workers
+    return workers + 2 if waits else workers
 
 
 @pytest.fixture(scope="session")
@@ -120,6 +122,24 @@ def main_in_here() -> Callable[..., subprocess.CompletedProcess[str]]:
         return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
     return run
+
+
+@pytest.fixture(scope="session")
+def served_aws() -> Iterator[AwsServer]:
+    """An AWS on the loopback, for all tests of this process."""
+    with aws_server() as server:
+        yield server
+
+
+@pytest.fixture
+def aws(served_aws: AwsServer, monkeypatch: pytest.MonkeyPatch) -> AwsServer:
+    """The same, empty, with the environment that leads there and nowhere else."""
+    served_aws.forget()
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    for name, value in served_aws.variables.items():
+        monkeypatch.setenv(name, value)
+    return served_aws
 
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

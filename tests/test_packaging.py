@@ -67,7 +67,7 @@ def test_the_wheel_holds_one_name_and_every_file(wheel: Path) -> None:
     assert {name.split("/")[0] for name in ours} == {"bothends"}
     assert ours == set(source_files())
     kinds = {Path(name).suffix for name in ours}
-    assert {".html", ".jsonl", ".py", ".sql", ".typed", ".yaml"} <= kinds
+    assert {".html", ".jsonl", ".py", ".sh", ".sql", ".tf", ".typed", ".yaml"} <= kinds
 
 
 @pytest.mark.slow

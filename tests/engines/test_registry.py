@@ -61,6 +61,7 @@ def test_a_cluster_needs_data() -> None:
     [
         *("sc://", "sc://:15002", "sc://host:port", "sc://host:1/path", "sc://h:1;token=hush"),
         *("sc://h:1/;token", "sc://h:1/;schema=", "sc://h:1/;schema=a;schema=b", "sc://u:hush@h:1"),
+        *("sc://h:1/;wait=", "sc://h:1/;wait=-1", "sc://h:1/;wait=soon", "sc://h:1/;wait"),
     ],
 )
 def test_address_of_no_connect_server(spec: str) -> None:
@@ -90,10 +91,24 @@ def test_what_listens_is_something_else(monkeypatch: pytest.MonkeyPatch) -> None
         assert "hush" not in str(caught.value)
 
 
+def test_a_server_that_comes_up_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bothends.engines.spark_remote.REACH_S", 0.2)
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        port = server.getsockname()[1]
+        # Nobody listens until the wait has begun: what is told last is not that of the first try.
+        monkeypatch.setattr("bothends.engines.spark_remote.time.sleep", lambda _: server.listen())
+        with pytest.raises(EngineError, match="cannot reach"):
+            open_engine(f"sc://127.0.0.1:{port}")
+        with pytest.raises(EngineError, match="does not answer"):
+            open_engine(f"sc://127.0.0.1:{port}/;wait=1")
+
+
 def test_what_is_shown_of_an_address() -> None:
     assert without_password("sc://h:1/;use_ssl=true;token=hush;schema=s;x-key=hush") == (
         "sc://h:1/;use_ssl=true;schema=s"
     )
+    assert without_password("sc://h:1/;wait=9;schema=s") == "sc://h:1/;schema=s"
     assert without_password("sc://h:1/;token=hush") == "sc://h:1/"
     assert without_password("spark://h:7077") == "spark://h:7077"
 

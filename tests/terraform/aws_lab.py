@@ -21,6 +21,17 @@ from typing import Any
 ACCOUNT_ID = "123456789012"
 """The account that every key belongs to."""
 
+CONFIGURATION = """
+disable_checkpoint = true
+provider_installation {{
+  filesystem_mirror {{
+    path    = "{}"
+    include = ["registry.terraform.io/hashicorp/aws"]
+  }}
+}}
+"""
+"""Terraform's own configuration, by which it gets the provider from a mirror and nowhere else."""
+
 
 def environment(url: str) -> dict[str, str]:
     """Return what leads AWS's own tools, Terraform and boto3 to a lab and nowhere else."""
@@ -209,6 +220,15 @@ def mend_ec2() -> None:
 def mend_s3() -> None:
     from moto.iam.access_control import PermissionResult
     from moto.s3.models import FakeBucket
+    from moto.s3.responses import S3Response
+
+    # moto names the answer's root otherwise than AWS, and pyarrow takes that for an error.
+    @replaces(S3Response, "serialized")
+    def serialized(original: Callable[..., Any], call: Any, result: Any) -> Any:
+        status, headers, body = original(call, result)
+        if call.data.get("Action") == "CompleteMultipartUpload" and isinstance(body, str):
+            body = body.replace("CompleteMultipartUploadResponse", "CompleteMultipartUploadResult")
+        return status, headers, body
 
     # A bucket that admits TLS only would shut out everybody: the lab has none.
     @replaces(FakeBucket, "get_permission")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .aws_lab import aws_lab, environment
+from .aws_lab import CONFIGURATION, aws_lab, environment
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,16 +21,6 @@ NOWHERE = "http://127.0.0.1:9"  # where nobody listens
 VARIABLE = re.compile(
     r'^variable "(\w+)" \{\n  description = (.*)\n  type += (.*)\n(?:  default += (.*)\n)?', re.M
 )
-
-CONFIGURATION = """
-disable_checkpoint = true
-provider_installation {{
-  filesystem_mirror {{
-    path    = "{}"
-    include = ["registry.terraform.io/hashicorp/aws"]
-  }}
-}}
-"""
 
 
 def variables(path: Path) -> dict[str, tuple[str, str, str]]:

@@ -1,0 +1,1 @@
+"""The EMR cluster as HCL, which `bothends cluster emr` hands to Terraform as it is."""

@@ -16,7 +16,7 @@ from bothends.infra.errors import CloudError, UsageError
 from bothends.infra.terraform import Terraform, terraform_home
 from bothends.infra.terraform_errors import explained
 
-# As Terraform 1.11 with provider 5.100 prints them.
+# In the form in which Terraform 1.11 reports its errors; the causes are of the AWS provider 5.100.
 EXPIRED = """
 ╷
 │ Error: Retrieving AWS account details: validating provider credentials: retrieving caller \

@@ -104,8 +104,8 @@ def _point(group: Group, color: int) -> ScalePoint:
         ex=s.ex.mean,
         ves=s.ves.mean,
         ves_star=s.ves_star.mean,
-        stage_s=dict[str, float | None](s.stage_s) | {"overhead": s.overhead_s},
-        stage_usd=dict[str, float | None](s.stage_usd) | {"overhead": s.overhead_usd},
+        stage_s=s.stage_s | {"overhead": s.overhead_s},
+        stage_usd=s.stage_usd | {"overhead": s.overhead_usd},
     )
 
 

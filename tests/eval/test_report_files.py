@@ -139,10 +139,11 @@ def test_several_scales_are_drawn_and_one_is_not(tmp_path: Path) -> None:
     source = merged("sweep", [at_scale(1, a=0.01), at_scale(10, a=0.09)])
     write_files(source, tmp_path / "several")
     write_files(at_scale(1, a=0.01), tmp_path / "one")
-    charts = {"cost_and_time", "cvq_by_scale", "ves_star_by_scale", "parts_by_scale"}
+    charts = {"cost_and_time", "ves_and_cvq_by_scale", "ves_star_by_scale", "ex_by_scale"}
+    charts.add("stages_by_scale")
     assert {file.stem for file in (tmp_path / "several" / "figures").iterdir()} == charts
     assert {file.stem for file in (tmp_path / "one" / "figures").iterdir()} == {"cost_and_time"}
-    svg = (tmp_path / "several" / "figures" / "cvq_by_scale.svg").read_text()
+    svg = (tmp_path / "several" / "figures" / "ves_and_cvq_by_scale.svg").read_text()
     assert [text for text in ("$0.0100", "$0.0900") if text in svg] == ["$0.0100", "$0.0900"]
     assert "As data grows" in (tmp_path / "several" / "report.html").read_text()
     assert "As data grows" not in (tmp_path / "one" / "report.html").read_text()

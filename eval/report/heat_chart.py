@@ -134,7 +134,7 @@ def _cell(
     short = figure.removesuffix(".00") if rate in (0.0, 1.0) else figure.removeprefix("0")
     shown = (
         text("over" if shade > 0.55 else "on", left + wide / 2, top + 18, short, "middle")
-        if wide > CHARACTER * len(short) + 3
+        if wide > 3 * CHARACTER + 3
         else ""
     )
     return (

@@ -12,8 +12,9 @@ from bothends.eval.report.svg import Axis, axis, cut, px, text, tick
 
 __all__ = ["parts_chart"]
 
-LEFT, GAP, TOP, ROW, PLOT = 58, 74, 52, 158, 104
-"""Pixels before the first panel and between the two, above the rows, of a row and its plot."""
+LEFT, GAP, TOP, ROW, PLOT, LEGEND = 58, 74, 62, 158, 104, 92
+"""Pixels before the first panel and between the two, above the rows, of a row and its plot, and of
+a legend's entry."""
 CHARACTER = 7.4
 _PARTS = (*STAGES, "overhead")
 
@@ -54,11 +55,13 @@ def parts_chart(points: Sequence[ScalePoint], width: int) -> str:
 
 
 def _legend(width: int) -> list[str]:
-    step = min(92, (width - 4) // len(_PARTS))
+    """Return the stages' colours with their names, in two rows where one has no room."""
+    columns = len(_PARTS) if width > LEGEND * len(_PARTS) else -(-len(_PARTS) // 2)
+    places = [(2 + LEGEND * (i % columns), 26 + 16 * (i // columns)) for i in range(len(_PARTS))]
     return [
-        f'<g class="part"><rect class="{css}" x="{2 + step * i}" y="26" width="10" height="10" '
-        f'rx="2"/>{text("tick", 15 + step * i, 35.5, css, "start")}</g>'
-        for i, css in enumerate(_PARTS)
+        f'<g class="part"><rect class="{css}" x="{x}" y="{y}" width="10" height="10" rx="2"/>'
+        f"{text('tick', x + 14, y + 9.5, css, 'start')}</g>"
+        for css, (x, y) in zip(_PARTS, places, strict=True)
     ]
 
 

@@ -12,6 +12,7 @@ from bothends.eval.report.helps import HELP
 from bothends.eval.report.scale_chart import crossing_words
 from bothends.eval.report.source import ReportInput, contenders, groups
 from bothends.eval.report.table import MODEL, Basis, Cell, Column, Table, marked, name_cell
+from bothends.eval.report.words import plural
 
 __all__ = ["by_scale", "forecast_table", "outlook_of", "scale_words"]
 
@@ -107,7 +108,18 @@ def forecast_table(source: ReportInput, beyond: tuple[float, ...] | None = None)
 def scale_words(source: ReportInput) -> list[str]:
     """Return what a sweep says, in sentences: where models change places, how far to trust it."""
     outlook = outlook_of(source)
-    return [] if outlook is None else [crossing_words(each) for each in outlook.crossings]
+    crossings = () if outlook is None else outlook.crossings
+    said = [crossing_words(each) for each in crossings[:_SAID]]
+    more = len(crossings) - len(said)
+    if more:
+        said.append(
+            f"{plural(more, 'more such place')} {'is' if more == 1 else 'are'} in the chart."
+        )
+    return said
+
+
+_SAID = 3
+"""Crossings that are told in words: of many models there are many."""
 
 
 def _notes(outlook: Outlook) -> tuple[str, ...]:

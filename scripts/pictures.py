@@ -27,7 +27,7 @@ def take(demo: Path, sweep: Path, directory: Path) -> None:
     pictures = (("report", demo, "", 900), ("trial", demo, trial, 1340))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=("--no-sandbox",))
-        for name, report, link, height in (*pictures, ("scales", sweep, "#by-scale", 1180)):
+        for name, report, link, height in (*pictures, ("scales", sweep, "#by-scale", 1110)):
             page = browser.new_page(viewport={"width": 1280, "height": height})
             page.goto(report.resolve().as_uri() + link)
             page.wait_for_selector("dialog[data-shown]" if "trial=" in link else "[data-ready]")

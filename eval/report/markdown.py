@@ -62,9 +62,9 @@ def write_markdown(source: ReportInput, path: Path) -> Path:
 
 
 def _lines(source: ReportInput) -> Iterator[str]:
-    first, *others = headline(source)
+    headed, *others = headline(source)
     told = verdict_on_difference(source)
-    yield f"## {_text(source.name)}: {_text(first)}"
+    yield f"## {_text(source.name)}: {_text(headed)}"
     for sentence in [*others, *([told] if told else [])]:
         yield f"\n{_text(sentence)}"
     notes = caveats(source)
@@ -75,12 +75,11 @@ def _lines(source: ReportInput) -> Iterator[str]:
     yield "\n" + "; ".join(_text(said.pop(name)) for name in _FIRST if name in said) + "."
     tables = all_tables(source)
     names = {table.name for table in tables}
-    first = ("by_scale",) if "by_scale" in names else ("by_model", "cost")
-    shown = [table for table in tables if table.name in (*first, "comparisons")]
-    open_ = [table for table in shown if len(table.rows) <= _OPEN_ROWS]
-    for table in open_:
-        yield f"\n### {_text(table.title)}\n"
-        yield from _table(_brief(table))
+    wanted = {"by_scale", "comparisons"} if "by_scale" in names else set(_BRIEF)
+    for table in tables:
+        if table.name in wanted and len(table.rows) <= _OPEN_ROWS:
+            yield f"\n### {_text(table.title)}\n"
+            yield from _table(_brief(table))
     yield "\n<details><summary>Terms</summary>\n\n| | |\n|---|---|"
     yield from (f"| {_text(name)} | {_text(words)} |" for name, words in said.items())
     yield "\n</details>"
@@ -92,8 +91,8 @@ def _lines(source: ReportInput) -> Iterator[str]:
 
 def _brief(table: Table) -> Table:
     """Return a table with the columns alone that most readers look for, and without its notes."""
-    wanted = _BRIEF.get(table.name)
-    places = [i for i, each in enumerate(table.columns) if not wanted or each.key in wanted]
+    wanted = _BRIEF[table.name]
+    places = [i for i, each in enumerate(table.columns) if each.key in wanted]
     return Table(
         table.name,
         table.title,

@@ -6,13 +6,16 @@ import csv
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
 
+from bothends.eval.outlook import Crossing
 from bothends.eval.report import (
     ReportInput,
     answer,
+    scale,
     tables,
     write_csv,
     write_files,
@@ -96,6 +99,31 @@ def test_markdown_obeys_nothing_of_a_run(tmp_path: Path) -> None:
     for table in re.findall(r"(?:^\|.*\n)+", text, re.M):
         cells = [len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()]
         assert len(set(cells)) == 1
+
+
+def test_markdown_is_short_and_folds_the_rest(tmp_path: Path) -> None:
+    text = write_markdown(hosted_input(), tmp_path / "report.md").read_text()
+    open_, _, folded = text.partition("<details>")
+    assert open_.startswith("## demo: gemini-3-flash costs the least per valid query: ")
+    assert len(open_) < 3500
+    heads = re.findall(r"^### (.*)", open_, re.M)
+    assert heads == ["Accuracy and time by model", "Cost", "Which differ in accuracy"]
+    assert "| gemini-3-flash | 30 | 30 | 1.00 | 1.00 | 9.17 |" in open_
+    # Whole, with each stage's share, below.
+    assert (
+        "| gemini-3-flash | 30 | 30 | 1.00 | 1.00 | 1.00 | 1.00 | 9.17 | 0.171 | 12.0 |" in folded
+    )
+
+
+def test_of_many_crossings_three_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    crossings = [Crossing("a", f"m{i}", i + 1.0, 0.1, False) for i in range(5)]
+    seen = SimpleNamespace(crossings=crossings)
+    monkeypatch.setattr(scale, "outlook_of", lambda _: seen)
+    said = scale.scale_words(demo_input())
+    assert [each.split(" from")[0][-2:] for each in said[:3]] == ["m0", "m1", "m2"]
+    assert said[3:] == ["2 more such places are in the chart."]
+    seen.crossings = crossings[:3]
+    assert len(scale.scale_words(demo_input())) == 3
 
 
 def test_runs_at_several_scales_are_told_apart() -> None:

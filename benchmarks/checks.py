@@ -58,7 +58,7 @@ def trial(
     """Have a question answered, judged and priced."""
     engine = agent.engine
     run = agent.run(Case(question.id, question.prompt, 0, gold_sql, engine.dialect))
-    stages, cost = price_steps(
+    stages, cost, _ = price_steps(
         run.steps,
         run.seconds,
         run.seconds - top_level_seconds(run.steps),

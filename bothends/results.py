@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bothends.eval.metrics import Summary
     from bothends.eval.record import Trial
     from bothends.eval.report.source import ReportInput
+    from bothends.eval.summary import Summary
 
 __all__ = ["Run", "Sweep", "load_run", "load_sweep", "write_reports"]
 
@@ -119,7 +119,7 @@ def load_sweep(out: Path | str) -> Sweep:
 
 
 def _summaries(source: ReportInput) -> dict[str, Summary]:
-    from bothends.eval.metrics import summarise
+    from bothends.eval.summary import summarise
 
     return {
         model.label: summarise([trial for trial in source.trials if trial.key.model == model.spec])

@@ -156,7 +156,7 @@ def answer_question(
         except UnjudgedError as error:
             unjudged = str(error)
     overhead_s = run.seconds - top_level_seconds(run.steps)
-    stages, cost = price_steps(
+    stages, cost, _ = price_steps(
         run.steps,
         run.seconds,
         overhead_s,

@@ -73,7 +73,7 @@ def carry(
         steps = _with_run(translated, executed.seconds, reason, facts, read)
     overhead_s = translated.overhead_s if steps else 0.0
     e2e_s = top_level_seconds(steps) + overhead_s
-    stages, cost = price_steps(
+    priced = price_steps(
         steps,
         e2e_s,
         overhead_s,
@@ -98,9 +98,10 @@ def carry(
             "e2e_s": e2e_s,
             "queue_s": 0.0,
             "overhead_s": overhead_s,
-            "stages": stages,
+            "stages": priced.stages,
             "usage": translated.usage if steps else None,
-            "cost": cost,
+            "cost": priced.cost,
+            "step_usd": priced.step_usd,
             # What was said is in the translation's record alone.
             "steps": untold(translated.model_copy(update={"steps": steps})).steps,
             "translated_at": translated.key.scale_factor,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bothends.agent.record import Stage, Step, Usage
 from bothends.agent.stages import Share, stage_shares
@@ -19,7 +19,21 @@ from bothends.infra.prices import (
     TokenPricing,
 )
 
-__all__ = ["describe_engine", "describe_pricing", "price_steps"]
+__all__ = ["Priced", "describe_engine", "describe_pricing", "price_steps"]
+
+
+class Priced(NamedTuple):
+    """What a trial cost, at three grains.
+
+    Attributes:
+        stages: The stages that it went through.
+        cost: The whole.
+        step_usd: Each step, in their order; None where a price is unknown.
+    """
+
+    stages: dict[Stage, StageCost]
+    cost: Cost
+    step_usd: tuple[float | None, ...]
 
 
 def price_steps(
@@ -32,8 +46,8 @@ def price_steps(
     prices: PriceBook,
     machine: EnginePrice,
     billing: Literal["busy", "wall"],
-) -> tuple[dict[Stage, StageCost], Cost]:
-    """Price a trial's steps, stage by stage and in total (C_e2e of the paper's equation 3).
+) -> Priced:
+    """Price each step, each stage and the whole trial (C_e2e of the paper's equation 3).
 
     Every attempt at an LLM call is priced on its own, since some prices depend on the length of
     one prompt. An attempt that failed and reported no tokens is taken to have failed before its
@@ -52,8 +66,8 @@ def price_steps(
             is paid by the byte is the same by both.
 
     Returns:
-        The stages that the trial went through, and the whole, which is their exact sum (under
-        `wall`, with the overhead's).
+        The stages that the trial went through, the whole, which is their exact sum (under
+        `wall`, with the overhead's), and the steps, whose sum is the stages', but for rounding.
 
     Raises:
         ValueError: If the stages and the overhead do not add up to T_e2e.
@@ -82,7 +96,7 @@ def price_steps(
     llm_priced_by = describe_pricing(pricing, prices)
     if checker_pricing != pricing:
         llm_priced_by += f"; checker: {describe_pricing(checker_pricing, prices)}"
-    return stages, Cost(
+    whole = Cost(
         llm_usd=total_llm_usd,
         engine_usd=engine_usd,
         usd=_sum([total_llm_usd, engine_usd]),
@@ -90,6 +104,9 @@ def price_steps(
         llm_priced_by=llm_priced_by,
         engine_priced_by=describe_engine(machine, billing),
         estimated=any(step.usage is not None and step.usage.estimated for step in steps),
+    )
+    return Priced(
+        stages, whole, tuple(_step_usd(step, llm_usd, machine, billing) for step in steps)
     )
 
 
@@ -149,6 +166,24 @@ def _stage_cost(
         engine_usd=engine_usd,
         usd=_sum([usd, engine_usd]),
     )
+
+
+def _step_usd(
+    step: Step,
+    llm_usd: Callable[[Step], float | None],
+    machine: EnginePrice,
+    billing: Literal["busy", "wall"],
+) -> float | None:
+    whole = (Share(step, 1.0),)
+    if isinstance(machine, Machine):
+        # A nested step's wall seconds are charged to its parent.
+        wall_s = step.seconds + step.wait_s if step.parent is None else 0.0
+        engine = machine.usd_per_s * (step.engine_s if billing == "busy" else wall_s)
+        engine_usd: float | None = engine
+    else:
+        engine_usd = _scans_usd(whole, machine)
+    asks = step.kind == "llm" or step.priced_as is not None
+    return _sum([llm_usd(step) if asks else 0.0, engine_usd])
 
 
 def _scans_usd(shares: Sequence[Share], price: ScanPrice) -> float | None:

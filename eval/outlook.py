@@ -14,8 +14,9 @@ from bothends.eval.forecast import Forecast, Query, forecast
 from bothends.eval.forecast_cvq import CvqForecast, Translated, forecast_cvq
 from bothends.eval.growth import Point
 from bothends.eval.held_out import HeldOut, held_out
-from bothends.eval.metrics import counted, summarise
+from bothends.eval.metrics import counted
 from bothends.eval.record import Trial
+from bothends.eval.summary import summarise
 from bothends.infra.prices import EnginePrice, Machine
 
 __all__ = ["Crossing", "Outlook"]

@@ -200,6 +200,11 @@ class Trial(_Record):
     usage: Usage | None = Field(description="All tokens; null where any call did not report them.")
     cost: Cost = Field(description="Dollars.")
     steps: tuple[Step, ...] = Field(description="Every LLM and tool call.")
+    step_usd: tuple[float | None, ...] = Field(
+        (),
+        description="Dollars of each step, for the LLM and the engine; null where unknown, empty "
+        "in an older record. They add up to the stages' dollars.",
+    )
     ignored_calls: int = Field(0, description="Tool calls after the first run_query in its turn.")
     calls_from_text: int = Field(0, description="Tool calls that were read out of text.")
     retries: int = Field(0, description="LLM attempts that a provider fault made necessary.")

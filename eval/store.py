@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from bothends.eval.experiment import Experiment
 from bothends.eval.manifest import Manifest, QuestionTerms, changes, edits, grown
@@ -26,6 +26,12 @@ __all__ = ["RunDirectory"]
 _TRANSCRIPTS: Final = "transcripts.jsonl.gz"
 _LINES: Final = ("trials.jsonl", "gold.jsonl")
 _RecordT = TypeVar("_RecordT", bound=BaseModel)
+
+
+class _Keyed(BaseModel):
+    """A transcript as far as it is read to know whose it is: most of it is not wanted."""
+
+    key: TrialKey = Field(description="The trial.")
 
 
 class RunDirectory:
@@ -253,19 +259,23 @@ class RunDirectory:
             if transcript.key in keys:
                 self.append_transcript(transcript)
 
-    def transcripts(self) -> Iterator[Transcript]:
+    def transcripts(self, of: Collection[TrialKey] | None = None) -> Iterator[Transcript]:
         """Yield the transcripts that are kept, in the order in which trials ended.
 
         A trial that was cut off after it was written down, and run again, has its last one only.
+
+        Args:
+            of: The trials whose transcripts are wanted; None for all.
 
         Raises:
             RecordError: If they cannot be read.
         """
         file = self.path / _TRANSCRIPTS
-        keys = [_parsed(Transcript, each, file).key for each in read_members(file)]
+        keys = [_parsed(_Keyed, each, file).key for each in read_members(file)]
         last = {key: number for number, key in enumerate(keys)}
         for number, member in enumerate(read_members(file)):
-            if last[keys[number]] == number:
+            wanted = of is None or keys[number] in of
+            if wanted and last[keys[number]] == number:
                 yield _parsed(Transcript, member, file)
 
     def trials(self) -> tuple[Trial, ...]:

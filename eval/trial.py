@@ -66,7 +66,7 @@ def run_trial(
     if assessed.unjudged is not None:
         status, reason = "unjudged", assessed.unjudged
     overhead_s = run.seconds - top_level_seconds(run.steps)
-    stages, cost = price_steps(
+    priced = price_steps(
         run.steps,
         run.seconds,
         overhead_s,
@@ -94,10 +94,11 @@ def run_trial(
         e2e_s=run.seconds,
         queue_s=run.queue_s,
         overhead_s=overhead_s,
-        stages=stages,
+        stages=priced.stages,
         usage=total_usage(run.steps),
-        cost=cost,
+        cost=priced.cost,
         steps=run.steps,
+        step_usd=priced.step_usd,
         ignored_calls=run.ignored_calls,
         calls_from_text=sum(step.calls_from_text for step in run.steps),
         retries=sum(step.wait_s > 0 for step in run.steps),

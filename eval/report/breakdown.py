@@ -5,26 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bothends.eval.manifest import QuestionTerms
+from bothends.eval.report.helps import HELP
 from bothends.eval.report.source import Group, ReportInput, groups, split
 from bothends.eval.report.table import MODEL, Cell, Column, Table, marked, name_cell
 
-__all__ = ["by_database", "by_difficulty", "official"]
+__all__ = ["RATES", "SCORED", "VALID", "by_database", "by_difficulty", "official"]
 
-_RATES = (
-    Column("ex", "EX", help="Share whose result contains gold: mean(valid).", kind="rate"),
-    Column("ex_exact", "EX exact", help="Share whose rows equal gold's.", kind="rate"),
-    Column("ex_ordered", "EX ordered", help="As exact, and in gold's order.", kind="rate"),
-    Column("ex_set", "EX set", help="BIRD's own rule: equal sets of row tuples.", kind="rate"),
+SCORED = Column("scored", "Scored", help=HELP["scored"], kind="count")
+VALID = Column("valid", "Valid", help=HELP["valid"], kind="count")
+RATES = (
+    Column("ex", "EX", help=HELP["ex"], kind="rate"),
+    Column("ex_exact", "EX exact", help=HELP["ex_exact"], kind="rate"),
+    Column("ex_ordered", "EX ordered", help=HELP["ex_ordered"], kind="rate"),
+    Column("ex_set", "EX set", help=HELP["ex_set"], kind="rate"),
 )
-_EM = Column(
-    "em", "EM", help="Exact match: the query is gold's own, as sqlglot reads both.", kind="rate"
-)
-_SOFT_F1 = Column(
-    "soft_f1",
-    "Soft-F1",
-    help="BIRD's Soft-F1: cells in common with gold, row by row; BIRD prints it times 100.",
-    kind="rate",
-)
+_EM = Column("em", "EM", help=HELP["em"], kind="rate")
+_SOFT_F1 = Column("soft_f1", "Soft-F1", help=HELP["soft_f1"], kind="rate")
 
 
 def official(source: ReportInput) -> Table | None:
@@ -44,16 +40,11 @@ def official(source: ReportInput) -> Table | None:
     )
     columns = (
         MODEL,
-        _SCORED,
-        _RATES[3],
+        SCORED,
+        RATES[3],
         _EM,
         _SOFT_F1,
-        Column(
-            "r_ves",
-            "R-VES",
-            help="BIRD's reward for speed, at most 1.118: mean of the square roots of 1.25, 1, "
-            "0.75, 0.5 or 0.25 where EX set holds; BIRD prints it times 100.",
-        ),
+        Column("r_ves", "R-VES", help=HELP["r_ves"]),
     )
     timed = any(trial.timing is not None for trial in source.trials)
     few = "R-VES takes the median of the ratios where there are 10 repeats or fewer: BIRD repeats "
@@ -74,12 +65,6 @@ def by_database(source: ReportInput) -> Table | None:
     return _by(source, "by_database", "By database", column, lambda terms: terms.database)
 
 
-_SCORED = Column(
-    "scored", "Scored", help="Trials without provider errors, gold failures.", kind="count"
-)
-_VALID = Column("valid", "Valid", help="Trials whose result contains gold.", kind="count")
-
-
 def _by(
     source: ReportInput,
     name: str,
@@ -95,7 +80,7 @@ def _by(
     rows = tuple(
         (Cell(each), *_rates(group)) for each in values for group in of_value.get(each, ())
     )
-    return Table(name, title, (column, MODEL, _SCORED, _VALID, *_RATES, _EM, _SOFT_F1), rows)
+    return Table(name, title, (column, MODEL, SCORED, VALID, *RATES, _EM, _SOFT_F1), rows)
 
 
 def _rates(group: Group) -> tuple[Cell, ...]:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from functools import lru_cache
 
 from bothends.eval.report.format import Kind
+from bothends.eval.report.helps import HELP
 from bothends.eval.report.source import Group, ReportInput, contenders, groups
 from bothends.eval.report.table import MODEL, Basis, Cell, Column, Table, marked, name_cell
 from bothends.eval.stats import (
@@ -110,7 +111,7 @@ def _intervals(source: ReportInput) -> Table | None:
         unit = "_usd" if measure.unit == "$" and not name.endswith("_usd") else ""
         unit = "_per_usd" if name == "vces" else unit
         columns += [
-            Column(f"{name}{unit}", measure.heading, unit=measure.unit, kind=kind),
+            Column(f"{name}{unit}", measure.heading, unit=measure.unit, help=HELP[name], kind=kind),
             Column(f"{name}{unit}_low", "from", help=f"Lower end of {measure.heading}.", kind=kind),
             Column(f"{name}{unit}_high", "to", help=f"Upper end of {measure.heading}.", kind=kind),
         ]

@@ -14,6 +14,7 @@ from bothends.agent.stages import stage_shares
 from bothends.eval.manifest import QuestionTerms
 from bothends.eval.record import Gold, Trial
 from bothends.eval.report.csv import flat
+from bothends.eval.report.helps import HELP
 from bothends.eval.report.pack import Layer, pack, pack_layer
 from bothends.eval.report.source import Group, ReportInput, groups
 from bothends.eval.report.table import MARKS, Basis, Mark
@@ -118,6 +119,7 @@ def _index(source: ReportInput) -> dict[str, Any]:
     return {
         "name": source.name,
         "stages": STAGES,
+        "help": HELP,
         "configs": [_config(group) for group in found],
         "golds": golds,
         "columns": columns,
@@ -205,6 +207,8 @@ def _steps(trial: Trial) -> list[Any]:
     for stage, shares in stage_shares(trial.steps).items():
         for share in shares:
             stage_of.setdefault(share.step.index, stage)
+    # Records from before steps were priced have no dollars of theirs.
+    usd = trial.step_usd or (None,) * len(trial.steps)
     return [
         {
             "name": step.name,
@@ -217,11 +221,12 @@ def _steps(trial: Trial) -> list[Any]:
             "engine_s": _short(step.engine_s),
             "input": step.usage and step.usage.input_tokens,
             "output": step.usage and step.usage.output_tokens,
+            "usd": None if cost is None else float(f"{cost:.4g}"),
             "calls": [call.name for call in step.tool_calls],
             "error": step.error,
             "facts": step.facts and step.facts.model_dump(exclude_none=True),
         }
-        for step in trial.steps
+        for step, cost in zip(trial.steps, usd, strict=True)
     ]
 
 

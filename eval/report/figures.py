@@ -8,6 +8,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
+from bothends.eval.report.accuracy import accuracy_charts
 from bothends.eval.report.chart import scatter
 from bothends.eval.report.points import points
 from bothends.eval.report.scales import scale_figures
@@ -25,6 +26,9 @@ def figures(source: ReportInput) -> dict[str, str]:
     """Return the report's charts as inline SVG, by their files' names."""
     placed = points(source)
     first = {"cost_and_time": scatter(placed, 720, 460)} if placed else {}
+    accuracy = accuracy_charts(source)
+    if accuracy:
+        first["accuracy_by_question"] = accuracy[0]
     return first | {each.name: each.wide for each in scale_figures(source)}
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from bothends.eval.report.accuracy import accuracy_charts
 from bothends.eval.report.answer import headline
 from bothends.eval.report.caveats import caveats
 from bothends.eval.report.certainty import verdict_on_difference
@@ -110,6 +111,7 @@ def render_html(
             (each, Markup(each.wide), Markup(each.narrow))  # noqa: S704
             for each in scale_figures(source)
         ],
+        accuracy=[Markup(chart) for chart in accuracy_charts(source)],  # noqa: S704
         front=any(point.front for point in placed),
         unplaced=[signed(group) for group in found if group.summary.cvq.mean is None],
         style=Markup("".join(map(_file, STYLES))),  # noqa: S704

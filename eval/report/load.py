@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from bothends.eval.experiment import Regimen
 from bothends.eval.manifest import Manifest
-from bothends.eval.record import TrialKey
 from bothends.eval.report.source import ReportInput, merged
 from bothends.eval.store import RunDirectory
-from bothends.eval.transcripts import Transcript
 from bothends.infra.errors import RecordError
 from bothends.infra.prices import EnginePrice, Machine, ScanPrice
 
@@ -63,9 +61,6 @@ def load_report(path: Path) -> ReportInput:
     manifest, trials = directory.manifest, directory.trials()
     experiment = manifest.experiment
 
-    def transcripts(keys: Collection[TrialKey]) -> Iterator[Transcript]:
-        return (each for each in directory.transcripts() if each.key in keys)
-
     return ReportInput(
         name=manifest.name,
         suite=experiment.suite,
@@ -91,7 +86,7 @@ def load_report(path: Path) -> ReportInput:
         timeout_s=experiment.timeout_s,
         checker=experiment.checker,
         golds=directory.golds(),
-        transcripts=transcripts,
+        transcripts=directory.transcripts,
     )
 
 

@@ -17,6 +17,25 @@ from bothends.infra.errors import RecordError
 
 __all__ = ["write_markdown"]
 
+_FIRST = ("Suite", "Scale", "Engine", "Asked", "Priced as", "Prices")
+"""The terms that stand in the open; the others are folded."""
+_BRIEF = {
+    "by_model": ("model", "scored", "valid", "ex", "ex_exact", "e2e_s"),
+    "by_scale": ("model", "scale_factor", "ex", "ves", "ves_star", "cvq_usd", "timeouts"),
+    "cost": ("model", "cvq_usd", "attempt_usd", "burned_usd", "vces_per_usd"),
+    "comparisons": (
+        "first",
+        "second",
+        "questions",
+        "ex_difference",
+        "ex_difference_low",
+        "ex_difference_high",
+        "p_holm",
+        "told_apart",
+    ),
+}
+"""The columns of the tables that stand in the open; all tables are folded below, whole."""
+_OPEN_ROWS = 15
 _ROWS = 60
 """A table with more rows is left to the other forms: a comment on a pull request has its limits."""
 
@@ -43,23 +62,46 @@ def write_markdown(source: ReportInput, path: Path) -> Path:
 
 
 def _lines(source: ReportInput) -> Iterator[str]:
-    first, *others = headline(source)
+    headed, *others = headline(source)
     told = verdict_on_difference(source)
-    yield f"## {_text(source.name)}: {_text(first)}"
+    yield f"## {_text(source.name)}: {_text(headed)}"
     for sentence in [*others, *([told] if told else [])]:
         yield f"\n{_text(sentence)}"
     notes = caveats(source)
     if notes:
         yield ""
         yield from (f"> - {_text(note)}" for note in notes)
-    yield "\n| | |\n|---|---|"
-    yield from (f"| {_text(name)} | {_text(words)} |" for name, words in terms(source))
-    for table in all_tables(source):
+    said = dict(terms(source))
+    yield "\n" + "; ".join(_text(said.pop(name)) for name in _FIRST if name in said) + "."
+    tables = all_tables(source)
+    names = {table.name for table in tables}
+    wanted = {"by_scale", "comparisons"} if "by_scale" in names else set(_BRIEF)
+    for table in tables:
+        if table.name in wanted and len(table.rows) <= _OPEN_ROWS:
+            yield f"\n### {_text(table.title)}\n"
+            yield from _table(_brief(table))
+    yield "\n<details><summary>Terms</summary>\n\n| | |\n|---|---|"
+    yield from (f"| {_text(name)} | {_text(words)} |" for name, words in said.items())
+    yield "\n</details>"
+    for table in tables:
+        yield f"\n<details><summary>{_text(table.title)}</summary>\n"
         yield from _table(table)
+        yield "\n</details>"
+
+
+def _brief(table: Table) -> Table:
+    """Return a table with the columns alone that most readers look for, and without its notes."""
+    wanted = _BRIEF[table.name]
+    places = [i for i, each in enumerate(table.columns) if each.key in wanted]
+    return Table(
+        table.name,
+        table.title,
+        tuple(table.columns[i] for i in places),
+        tuple(tuple(row[i] for i in places) for row in table.rows),
+    )
 
 
 def _table(table: Table) -> Iterator[str]:
-    yield f"\n<details><summary>{_text(table.title)}</summary>\n"
     if len(table.rows) > _ROWS:
         yield f"{len(table.rows)} rows: see `{table.name}.csv` or the HTML report."
     else:
@@ -72,12 +114,11 @@ def _table(table: Table) -> Iterator[str]:
                 for column, cell in zip(table.columns, row, strict=True)
             ]
             yield f"| {' | '.join(cells)} |"
-    for mark in table.marks:
-        sign, meaning = MARKS[mark]
-        yield f"\n{_text(sign)} {_text(meaning)}"
+    if table.marks:
+        signs = "; ".join(f"{MARKS[mark][0]} {MARKS[mark][1]}" for mark in table.marks)
+        yield f"\n{_text(signs)}"
     for note in table.notes:
         yield f"\n{_text(note)}"
-    yield "\n</details>"
 
 
 def _text(text: str) -> str:

@@ -1,20 +1,22 @@
-"""What an attempt takes at each scale factor, the LLM's part and the engine's, as inline SVG."""
+"""What an attempt takes at each scale factor, by stage (the paper's Figure 1), as inline SVG."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
 
+from bothends.agent.record import STAGES
 from bothends.eval.report.format import DASH, number
 from bothends.eval.report.scale_chart import ScalePoint
 from bothends.eval.report.svg import Axis, axis, cut, px, text, tick
 
 __all__ = ["parts_chart"]
 
-LEFT, GAP, TOP, ROW, PLOT = 58, 74, 52, 158, 104
-"""Pixels before the first panel and between the two, above the rows, of a row and its plot."""
+LEFT, GAP, TOP, ROW, PLOT, LEGEND = 58, 74, 62, 158, 104, 92
+"""Pixels before the first panel and between the two, above the rows, of a row and its plot, and of
+a legend's entry."""
 CHARACTER = 7.4
-_PARTS = (("llm", "LLM"), ("engine", "Engine"))
+_PARTS = (*STAGES, "overhead")
 
 
 def parts_chart(points: Sequence[ScalePoint], width: int) -> str:
@@ -33,10 +35,10 @@ def parts_chart(points: Sequence[ScalePoint], width: int) -> str:
     panel = (width - LEFT - GAP - 8) / 2
     parts = [
         f'<svg viewBox="0 0 {width} {height}" role="img" class="chart" '
-        f'aria-label="Seconds and dollars of the LLM and the engine at each scale factor">',
+        f'aria-label="Seconds and dollars of each stage at each scale factor">',
         text("title", 2, 14, "Seconds of an attempt", "start"),
         text("title", LEFT + panel + GAP - 56, 14, "Dollars of an attempt", "start"),
-        *_legend(),
+        *_legend(width),
     ]
     for row, name in enumerate(names):
         level = TOP + ROW * row
@@ -52,11 +54,14 @@ def parts_chart(points: Sequence[ScalePoint], width: int) -> str:
     return "".join(parts) + "</svg>"
 
 
-def _legend() -> list[str]:
+def _legend(width: int) -> list[str]:
+    """Return the stages' colours with their names, in two rows where one has no room."""
+    columns = len(_PARTS) if width > LEGEND * len(_PARTS) else -(-len(_PARTS) // 2)
+    places = [(2 + LEGEND * (i % columns), 26 + 16 * (i // columns)) for i in range(len(_PARTS))]
     return [
-        f'<g class="part {css}"><rect x="{2 + 60 * i}" y="26" width="10" height="10" rx="2"/>'
-        f"{text('tick', 17 + 60 * i, 35.5, words, 'start')}</g>"
-        for i, (css, words) in enumerate(_PARTS)
+        f'<g class="part"><rect class="{css}" x="{x}" y="{y}" width="10" height="10" rx="2"/>'
+        f"{text('tick', x + 14, y + 9.5, css, 'start')}</g>"
+        for css, (x, y) in zip(_PARTS, places, strict=True)
     ]
 
 
@@ -94,42 +99,40 @@ def _panel(
 
 
 def _bar(point: ScalePoint, y: Axis, middle: float, half: float, unit: str, figures: bool) -> str:
-    llm, engine = _parts(point, unit)
-    total = _total(point, unit)
-    if unit == "$":
-        said = f"LLM {_usd(llm)}, engine {_usd(engine)}, together {_usd(total)}"
-    else:
-        said = f"LLM {_s(llm)}, engine {_s(engine)}, together {_s(total)}"
+    took, total = _took(point, unit), _total(point, unit)
+    said = ", ".join(f"{name} {_words(took[name], unit)}" for name in _PARTS if took[name] != 0)
     title = (
-        f"<title>{escape(point.model)} at scale factor {tick(point.scale_factor)}"
-        f"{', forecast' if point.forecast else ''}: {said}</title>"
+        f"<title>{escape(point.model)} at scale factor {tick(point.scale_factor)}: {said}, "
+        f"together {_words(total, unit)}</title>"
     )
-    if total is None or llm is None or engine is None:
+    if total is None:
         return f"<g>{text('gap', middle, y.start - 5, DASH, 'middle')}{title}</g>"
-    parts = []
-    for css, start, end in (("llm", 0.0, llm), ("engine", llm, total)):
+    parts, start = [], 0.0
+    for name in _PARTS:
+        end = start + (took[name] or 0.0)
         top, bottom = y.at(end), y.at(start)
-        parts.append(
-            f'<rect class="{css}" x="{px(middle - half)}" y="{px(top)}" width="{px(2 * half)}" '
-            f'height="{px(bottom - top)}"/>'
-        )
+        if end > start:
+            parts.append(
+                f'<rect class="{name}" x="{px(middle - half)}" y="{px(top)}" '
+                f'width="{px(2 * half)}" height="{px(bottom - top)}"/>'
+            )
+        start = end
     if figures:
         parts.append(text("value", middle, y.at(total) - 5, number(total), "middle"))
-    return f'<g class="part{" forecast" if point.forecast else ""}">{"".join(parts)}{title}</g>'
+    return f'<g class="part">{"".join(parts)}{title}</g>'
 
 
-def _parts(point: ScalePoint, unit: str) -> tuple[float | None, float | None]:
-    return (point.llm_usd, point.engine_usd) if unit == "$" else (point.llm_s, point.engine_s)
+def _took(point: ScalePoint, unit: str) -> dict[str, float | None]:
+    took = point.stage_usd if unit == "$" else point.stage_s
+    return {name: took.get(name) for name in _PARTS}
 
 
 def _total(point: ScalePoint, unit: str) -> float | None:
-    llm, engine = _parts(point, unit)
-    return None if llm is None or engine is None else llm + engine
+    known = [part for part in _took(point, unit).values() if part is not None]
+    return sum(known) if len(known) == len(_PARTS) else None
 
 
-def _usd(value: float | None) -> str:
-    return DASH if value is None else f"${number(value)}"
-
-
-def _s(value: float | None) -> str:
-    return DASH if value is None else f"{number(value)} s"
+def _words(value: float | None, unit: str) -> str:
+    if value is None:
+        return DASH
+    return f"${number(value)}" if unit == "$" else f"{number(value)} s"

@@ -7,9 +7,12 @@ from functools import lru_cache
 
 from bothends.eval.outlook import Outlook
 from bothends.eval.record import Trial
+from bothends.eval.report.breakdown import RATES, SCORED
+from bothends.eval.report.helps import HELP
 from bothends.eval.report.scale_chart import crossing_words
 from bothends.eval.report.source import ReportInput, contenders, groups
 from bothends.eval.report.table import MODEL, Basis, Cell, Column, Table, marked, name_cell
+from bothends.eval.report.words import plural
 
 __all__ = ["by_scale", "forecast_table", "outlook_of", "scale_words"]
 
@@ -34,6 +37,7 @@ def by_scale(source: ReportInput) -> Table | None:
                 Cell(group.scale_factor),
                 Cell(s.counted),
                 marked(s.ex.mean),
+                marked(s.ves.mean),
                 marked(s.ves_star),
                 marked(s.vces, basis.dollars),
                 marked(s.cvq, basis.dollars),
@@ -104,7 +108,18 @@ def forecast_table(source: ReportInput, beyond: tuple[float, ...] | None = None)
 def scale_words(source: ReportInput) -> list[str]:
     """Return what a sweep says, in sentences: where models change places, how far to trust it."""
     outlook = outlook_of(source)
-    return [] if outlook is None else [crossing_words(each) for each in outlook.crossings]
+    crossings = () if outlook is None else outlook.crossings
+    said = [crossing_words(each) for each in crossings[:_SAID]]
+    more = len(crossings) - len(said)
+    if more:
+        said.append(
+            f"{plural(more, 'more such place')} {'is' if more == 1 else 'are'} in the chart."
+        )
+    return said
+
+
+_SAID = 3
+"""Crossings that are told in words: of many models there are many."""
 
 
 def _notes(outlook: Outlook) -> tuple[str, ...]:
@@ -130,32 +145,23 @@ def _notes(outlook: Outlook) -> tuple[str, ...]:
 
 _COLUMNS = (
     MODEL,
-    Column(
-        "scale_factor",
-        "SF",
-        help="Scale factor of the data on which the queries were executed.",
-        identifies=True,
-    ),
-    Column("scored", "Scored", help="Trials that count at this scale factor.", kind="count"),
-    Column("ex", "EX", help="Share of valid answers.", kind="rate"),
+    Column("scale_factor", "SF", help=HELP["scale_factor"], identifies=True),
+    SCORED,
+    RATES[0],
+    Column("ves", "VES", help=HELP["ves"]),
     Column(
         "ves_star",
         "VES*",
-        help="mean(valid * P * T_gold / T_e2e), with the engine's seconds at this scale factor and "
-        "the LLM's of the one translation.",
+        help=f"{HELP['ves_star']} The engine's seconds are those at this scale factor, the LLM's "
+        "those of the one translation.",
     ),
-    Column("vces", "VCES", unit="/$", help="mean(valid * P * T_gold / T_e2e / C_e2e)."),
-    Column("cvq_usd", "CVQ", unit="$", help="Dollars per valid query: mean(C_e2e) / EX."),
-    Column("llm_usd", "LLM", unit="$", help="Mean dollars of the LLM for an attempt."),
-    Column("engine_usd", "Engine", unit="$", help="Mean dollars of the engine for an attempt."),
-    Column(
-        "burned_usd",
-        "Burned",
-        unit="$",
-        help="Dollars of scored trials that gave no valid answer.",
-    ),
-    Column("llm_s", "LLM", unit="s", help="Mean seconds in LLM calls.", secondary=True),
-    Column("engine_s", "Engine", unit="s", help="Mean seconds in which the engine worked."),
+    Column("vces", "VCES", unit="per $", help=HELP["vces"]),
+    Column("cvq_usd", "CVQ", unit="$", help=HELP["cvq"]),
+    Column("llm_usd", "LLM", unit="$", help=HELP["llm_usd"]),
+    Column("engine_usd", "Engine", unit="$", help=HELP["engine_usd"]),
+    Column("burned_usd", "Burned", unit="$", help=HELP["burned_usd"]),
+    Column("llm_s", "LLM", unit="s", help=HELP["llm_s"], secondary=True),
+    Column("engine_s", "Engine", unit="s", help=HELP["engine_s"]),
     Column("timeouts", "Timeout", help="Trials that passed the time limit.", kind="count"),
     Column(
         "skipped",
@@ -171,7 +177,7 @@ _FORECAST = (
     Column("ex", "EX", help="Share of answers that are valid and in time there.", kind="rate"),
     Column("llm_usd", "LLM", unit="$", help="Mean dollars of an attempt but for its query."),
     Column("engine_usd", "Engine", unit="$", help="Mean dollars of executing its query."),
-    Column("cvq_usd", "CVQ", unit="$", help="Dollars per valid query."),
+    Column("cvq_usd", "CVQ", unit="$", help=HELP["cvq"]),
     Column("low_usd", "Low", unit="$", help="The lower end of its 80% interval."),
     Column("high_usd", "High", unit="$", help="The upper end."),
     Column("timeouts", "Timeout", help="Queries that would pass the time limit.", kind="count"),

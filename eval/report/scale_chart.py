@@ -1,4 +1,4 @@
-"""Charts of a sweep over scale factors, as inline SVG: CVQ with its crossovers, and VES* beside it.
+"""Charts of a sweep over scale factors, as inline SVG: CVQ with its crossovers, and metrics.
 
 What was measured is a line with points; what is forecast goes on from it dashed, with its
 interval as a band.
@@ -6,18 +6,23 @@ interval as a band.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
+from typing import Literal
 
 from bothends.eval.outlook import Crossing
 from bothends.eval.report.format import DASH, number
 from bothends.eval.report.svg import LINE, Axis, apart, axis, cut, px, text, tick
 
-__all__ = ["ScalePoint", "crossing_words", "cvq_chart", "ves_star_chart"]
+__all__ = ["ScalePoint", "crossing_words", "cvq_chart", "metric_chart", "side_by_side"]
 
 LEFT, TOP, BOTTOM, INSET = 62, 34, 46, 14
+BETWEEN = 20
+"""Pixels between two charts that are one."""
+_METRICS = {"ex": "EX", "ves": "VES", "ves_star": "VES*"}
 CHARACTER = 8.2
 """Pixels that a character of a label takes at most, on average."""
 
@@ -31,11 +36,11 @@ class ScalePoint:
         color: The number of its colour, from 1 to 8.
         scale_factor: Of the data.
         cvq_usd: Dollars for a valid answer.
-        llm_usd: Mean dollars of an attempt for the LLM.
-        engine_usd: Mean dollars of an attempt for the engine.
-        llm_s: Mean seconds of an attempt in the LLM.
-        engine_s: Mean seconds of an attempt in the engine.
+        ex: EX.
+        ves: VES.
         ves_star: VES*.
+        stage_s: Mean seconds of an attempt in each stage and in overhead, by name.
+        stage_usd: Mean dollars of them, likewise.
         forecast: Whether all this is forecast, and not measured.
         low_usd: The lower end of the interval of `cvq_usd`, where that is forecast.
         high_usd: The upper end; None beside a lower one where it has no bound.
@@ -45,11 +50,11 @@ class ScalePoint:
     color: int
     scale_factor: float
     cvq_usd: float | None = None
-    llm_usd: float | None = None
-    engine_usd: float | None = None
-    llm_s: float | None = None
-    engine_s: float | None = None
+    ex: float | None = None
+    ves: float | None = None
     ves_star: float | None = None
+    stage_s: Mapping[str, float | None] = field(default_factory=dict)
+    stage_usd: Mapping[str, float | None] = field(default_factory=dict)
     forecast: bool = False
     low_usd: float | None = None
     high_usd: float | None = None
@@ -105,28 +110,60 @@ def cvq_chart(
     return "".join(parts) + "</svg>"
 
 
-def ves_star_chart(points: Sequence[ScalePoint], width: int, height: int) -> str:
-    """Return VES* against the scale factor as SVG markup, to stand beside `cvq_chart`.
+def metric_chart(
+    points: Sequence[ScalePoint], metric: Literal["ex", "ves", "ves_star"], width: int, height: int
+) -> str:
+    """Return a metric against the scale factor as SVG markup, to stand beside `cvq_chart`.
 
     Args:
         points: As there.
+        metric: Which one.
         width: Its width in pixels.
         height: Its height in pixels, as there.
     """
     labels = _label_characters(points, width)
     height = _height(points, height)
     right = width - round(CHARACTER * labels) - 16
-    values = [point.ves_star for point in points if point.ves_star is not None]
+    name = _METRICS[metric]
+
+    def value(point: ScalePoint) -> float | None:
+        found: float | None = getattr(point, metric)
+        return found
+
+    def words(point: ScalePoint) -> str:
+        where = f"{point.model} at scale factor {tick(point.scale_factor)}"
+        return f"{where}: {name} {number(value(point), 'share')}"
+
+    values = [each for point in points if (each := value(point)) is not None]
     y = axis(values or [1.0], height - BOTTOM, TOP, 4, log=False)
     x = _scale_axis(points, LEFT, right)
     return (
-        _open(width, height, "VES* against the scale factor")
+        _open(width, height, f"{name} against the scale factor")
         + _frame(points, x, y, "")
-        + text("title", 2, 14, "VES*", "start")
+        + text("title", 2, 14, name, "start")
         + text("title", right, height - 8, "Scale factor (log)", "end")
-        + _lines(points, x, y, lambda point: point.ves_star, _ves_words, labels)
+        + _lines(points, x, y, value, words, labels)
         + "</svg>"
     )
+
+
+def side_by_side(charts: Sequence[str], title: str, *, below: bool = False) -> str:
+    """Return charts as one, beside or below one another.
+
+    Args:
+        charts: Charts of this module, all of the same width.
+        title: What they show together.
+        below: Whether they stand below one another.
+    """
+    sizes = [tuple(map(int, re.findall(r'viewBox="0 0 (\d+) (\d+)"', c)[0])) for c in charts]
+    parts, x, y = [], 0, 0
+    for chart, (wide, high) in zip(charts, sizes, strict=True):
+        place = f'<svg x="{x}" y="{y}" width="{wide}" height="{high}" '
+        parts.append(chart.replace("<svg ", place, 1))
+        x, y = (0, y + high + BETWEEN) if below else (x + wide + BETWEEN, 0)
+    width = sizes[0][0] if below else x - BETWEEN
+    height = y - BETWEEN if below else max(high for _, high in sizes)
+    return f"{_open(width, height, title)}{''.join(parts)}</svg>"
 
 
 def _open(width: int, height: int, title: str) -> str:
@@ -271,11 +308,3 @@ def _cvq_words(point: ScalePoint) -> str:
     else:
         interval = f"${number(point.low_usd)} to ${number(point.high_usd)}"
     return f"{where}, forecast: ${number(point.cvq_usd)} per valid query ({interval})"
-
-
-def _ves_words(point: ScalePoint) -> str:
-    forecast = ", forecast" if point.forecast else ""
-    return (
-        f"{point.model} at scale factor {tick(point.scale_factor)}{forecast}: "
-        f"VES* {number(point.ves_star, 'share')}"
-    )

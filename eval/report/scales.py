@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import fmean
 
-from bothends.eval.metrics import counted
 from bothends.eval.outlook import Outlook
-from bothends.eval.record import Trial
+from bothends.eval.report.helps import HELP
 from bothends.eval.report.parts_chart import parts_chart
 from bothends.eval.report.points import colors
 from bothends.eval.report.scale import outlook_of
-from bothends.eval.report.scale_chart import ScalePoint, cvq_chart, ves_star_chart
+from bothends.eval.report.scale_chart import ScalePoint, cvq_chart, metric_chart, side_by_side
 from bothends.eval.report.source import Group, ReportInput, groups
 
 __all__ = ["ScaleFigure", "scale_figures"]
 
-_WIDE, _NARROW = (620, 380), (360, 330)
-_SPENT = "What an attempt takes of the LLM and of the engine."
+_WIDE, _NARROW = (580, 380), (360, 330)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +49,44 @@ def scale_figures(source: ReportInput) -> list[ScaleFigure]:
     outlook = outlook_of(source)
     crossings = () if outlook is None else outlook.crossings
     later = [] if outlook is None else _forecast(outlook, color)
+
+    def both(width: int, height: int, *, below: bool) -> str:
+        panels = (
+            metric_chart(points, "ves", width, height),
+            cvq_chart([*points, *later], crossings, width, height),
+        )
+        return side_by_side(panels, "VES, and cost per valid query, as data grows", below=below)
+
+    signs = " Dashed with a band: forecast." if later else ""
+    signs += " Circled: another model becomes the cheaper one." if crossings else ""
     return [
         ScaleFigure(
-            "cvq_by_scale",
-            "Cost per valid query as data grows",
-            "CVQ: mean(C_e2e) / EX. Dashed with a band: forecast. Circled: another model becomes "
-            "the cheaper one.",
-            cvq_chart([*points, *later], crossings, *_WIDE),
-            cvq_chart([*points, *later], crossings, *_NARROW),
+            "ves_and_cvq_by_scale",
+            "Efficiency of the query, and cost per valid query, as data grows",
+            "VES: mean(exact * T_gold / T_gen) compares both on the same data, so that growth "
+            f"cancels out. CVQ: mean(C_e2e) / EX pays for it.{signs}",
+            both(*_WIDE, below=False),
+            both(*_NARROW, below=True),
+            spans=True,
         ),
         ScaleFigure(
             "ves_star_by_scale",
             "Efficiency end to end as data grows",
-            "VES*: mean(valid * P * T_gold / T_e2e).",
-            ves_star_chart(points, *_WIDE),
-            ves_star_chart(points, *_NARROW),
+            HELP["ves_star"],
+            metric_chart(points, "ves_star", *_WIDE),
+            metric_chart(points, "ves_star", *_NARROW),
         ),
         ScaleFigure(
-            "parts_by_scale",
+            "ex_by_scale",
+            "Accuracy as data grows",
+            "EX falls where queries pass the time limit on more data, or small data hid a fault.",
+            metric_chart(points, "ex", *_WIDE),
+            metric_chart(points, "ex", *_NARROW),
+        ),
+        ScaleFigure(
+            "stages_by_scale",
             "Where time and money go as data grows",
-            _SPENT,
+            f"What an attempt takes in each stage. {HELP['stage']}",
             parts_chart(points, 1180),
             parts_chart(points, 360),
             spans=True,
@@ -80,17 +95,17 @@ def scale_figures(source: ReportInput) -> list[ScaleFigure]:
 
 
 def _point(group: Group, color: int) -> ScalePoint:
-    trials, summary = counted(group.trials), group.summary
+    s = group.summary
     return ScalePoint(
         model=group.label,
         color=color,
         scale_factor=group.scale_factor or 0.0,
-        cvq_usd=summary.cvq.mean,
-        llm_usd=_mean(trials, lambda trial: trial.cost.llm_usd),
-        engine_usd=_mean(trials, lambda trial: trial.cost.engine_usd),
-        llm_s=_mean(trials, lambda trial: sum(each.llm_s for each in trial.stages.values())),
-        engine_s=_mean(trials, lambda trial: sum(each.engine_s for each in trial.stages.values())),
-        ves_star=summary.ves_star.mean,
+        cvq_usd=s.cvq.mean,
+        ex=s.ex.mean,
+        ves=s.ves.mean,
+        ves_star=s.ves_star.mean,
+        stage_s=s.stage_s | {"overhead": s.overhead_s},
+        stage_usd=s.stage_usd | {"overhead": s.overhead_usd},
     )
 
 
@@ -109,8 +124,3 @@ def _forecast(outlook: Outlook, color: Mapping[str, int]) -> list[ScalePoint]:
         for label, scales in outlook.forecasts.items()
         for scale, each in scales.items()
     ]
-
-
-def _mean(trials: Sequence[Trial], value: Callable[[Trial], float | None]) -> float | None:
-    values = [each for trial in trials if (each := value(trial)) is not None]
-    return fmean(values) if values and len(values) == len(trials) else None

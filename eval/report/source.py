@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from bothends.eval.manifest import ModelTerms, QuestionTerms
-from bothends.eval.metrics import Summary, counted, summarise
+from bothends.eval.metrics import counted
 from bothends.eval.record import Gold, Trial, TrialKey
+from bothends.eval.summary import Summary, summarise
 from bothends.eval.transcripts import Transcript
 from bothends.infra.prices import EnginePrice
 

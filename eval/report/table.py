@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from bothends.eval.metrics import Estimate
 from bothends.eval.report.format import Kind, with_spread
 from bothends.eval.report.source import Group
+from bothends.eval.summary import Estimate
 
 __all__ = ["MARKS", "MODEL", "Basis", "Cell", "Column", "Mark", "Table", "marked", "name_cell"]
 

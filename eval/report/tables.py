@@ -6,41 +6,29 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from bothends.agent.record import STAGES
-from bothends.eval.metrics import Estimate
-from bothends.eval.report.breakdown import by_database, by_difficulty, official
+from bothends.eval.report.breakdown import (
+    RATES,
+    SCORED,
+    VALID,
+    by_database,
+    by_difficulty,
+    official,
+)
 from bothends.eval.report.certainty import certainty_tables
 from bothends.eval.report.engine_work import engine_work
+from bothends.eval.report.helps import HELP
 from bothends.eval.report.outcomes import models, outcomes
 from bothends.eval.report.scale import by_scale, forecast_table
 from bothends.eval.report.source import Group, ReportInput, contenders, groups, split
 from bothends.eval.report.table import MODEL, Basis, Cell, Column, Table, marked, name_cell
+from bothends.eval.summary import Estimate
 
 __all__ = ["all_tables", "by_model", "by_question", "cost", "efficiency", "tables"]
 
-_EX = Column(
-    "ex", "EX", help="Share of scored trials whose result contains gold: mean(valid).", kind="rate"
-)
-_VES = Column(
-    "ves", "VES", help="mean(exact * T_gold / T_gen): speed of the query, where it is right."
-)
-_VES_STAR = Column(
-    "ves_star",
-    "VES*",
-    help="mean(valid * P * T_gold / T_e2e), equation 1: P is the share of its columns that gold "
-    "has, T_e2e the agent's whole time.",
-)
-_VCES = Column(
-    "vces_per_usd",
-    "VCES",
-    unit="per $",
-    help="mean(valid * P * (T_gold / T_e2e) / C_e2e), equation 3: efficiency for each dollar.",
-)
-_CVQ = Column(
-    "cvq_usd",
-    "CVQ",
-    unit="$",
-    help="Cost per valid query: mean(C_e2e) / EX. Undefined where no trial is valid.",
-)
+_VES = Column("ves", "VES", help=HELP["ves"])
+_VES_STAR = Column("ves_star", "VES*", help=HELP["ves_star"])
+_VCES = Column("vces_per_usd", "VCES", unit="per $", help=HELP["vces"])
+_CVQ = Column("cvq_usd", "CVQ", unit="$", help=HELP["cvq"])
 
 
 @lru_cache(maxsize=1)
@@ -93,37 +81,17 @@ def by_model(source: ReportInput) -> Table:
         )
     columns = (
         MODEL,
-        Column(
-            "scored", "Scored", help="Trials without provider errors, gold failures.", kind="count"
-        ),
-        Column("valid", "Valid", help="Trials whose result contains gold.", kind="count"),
-        _EX,
-        Column(
-            "ex_exact",
-            "EX exact",
-            help="Share whose rows equal gold's as multisets, columns in any order.",
-            kind="rate",
-        ),
-        Column(
-            "ex_ordered",
-            "EX ordered",
-            help="As exact, and in gold's order where gold has an ORDER BY.",
-            kind="rate",
-        ),
-        Column(
-            "ex_set",
-            "EX set",
-            help="BIRD's own rule: equal sets of row tuples, columns in gold's order.",
-            kind="rate",
-        ),
-        Column("e2e_s", "End to end", unit="s", help="Mean T_e2e: from question to answer."),
+        SCORED,
+        VALID,
+        *RATES,
+        Column("e2e_s", "End to end", unit="s", help=HELP["e2e_s"]),
         Column("e2e_sd_s", "SD", unit="s", help="Standard deviation of T_e2e over replicas."),
         *(
             Column(
                 f"{stage}_pct",
                 stage.capitalize(),
                 unit="%",
-                help=f"Share of T_e2e in stage `{stage}`: its LLM turns and its tool.",
+                help=f"Share of T_e2e in stage `{stage}`. {HELP['stage']}",
                 kind="percent",
             )
             for stage in STAGES
@@ -132,7 +100,7 @@ def by_model(source: ReportInput) -> Table:
             "overhead_pct",
             "Overhead",
             unit="%",
-            help="Share of T_e2e outside the stages: the harness itself.",
+            help=f"Share of T_e2e. {HELP['overhead']}",
             kind="percent",
         ),
     )
@@ -177,11 +145,8 @@ def cost(source: ReportInput) -> Table:
     for group in found:
         s = group.summary
         basis = Basis.of(group)
-        usd = s.cost_usd.mean
-        shares = [_ratio(s.stage_usd.get(stage), usd) for stage in STAGES]
-        known = [share for share in shares if share is not None]
-        # What no stage is charged for: the engine's wall seconds during the harness's overhead.
-        rest = max(0.0, 1.0 - sum(known)) if len(known) == len(shares) else None
+        parts = (*(s.stage_usd.get(stage) for stage in STAGES), s.overhead_usd)
+        shares = [_ratio(part, s.cost_usd.mean) for part in parts]
         rows.append(
             (
                 name_cell(group),
@@ -192,30 +157,19 @@ def cost(source: ReportInput) -> Table:
                 marked(s.vces, basis.dollars),
                 marked(_ratio(s.vces.mean, best), basis.dollars),
                 *(marked(share, basis.dollars) for share in shares),
-                marked(rest, basis.dollars),
                 Cell(group.model.priced_by),
             )
         )
     columns = (
         MODEL,
         _CVQ,
-        Column(
-            "attempt_usd",
-            "Attempt",
-            unit="$",
-            help="Mean C_e2e: the LLM and the engine for one attempt, valid or not.",
-        ),
-        Column(
-            "burned_usd",
-            "Burned",
-            unit="$",
-            help="Dollars of scored trials that gave no valid answer: sum((1 - valid) * C_e2e).",
-        ),
+        Column("attempt_usd", "Attempt", unit="$", help=HELP["cost_usd"]),
+        Column("burned_usd", "Burned", unit="$", help=HELP["burned_usd"]),
         Column(
             "burned_share",
             "Burned",
             unit="of cost",
-            help="Their share of all dollars: 1 - EX where right and wrong answers cost alike.",
+            help=HELP["burned_share"],
             kind="share",
         ),
         _VCES,
@@ -251,7 +205,7 @@ def by_question(source: ReportInput) -> Table:
         Column("question_id", "Question", kind="text", identifies=True),
         Column("title", "Title", kind="text", identifies=True, secondary=True),
         MODEL,
-        _EX,
+        RATES[0],
         _VES,
         _VES_STAR,
         _VCES,

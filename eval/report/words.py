@@ -38,7 +38,12 @@ def unpriced(found: Sequence[Group]) -> str:
 
 
 def _unknown_of(group: Group) -> list[str]:
-    """What an engine was priced by is the reason where the LLM's part is known."""
-    costs = [trial.cost for trial in counted(group.trials) if trial.cost.usd is None]
-    engine = [cost.engine_priced_by for cost in costs if cost.llm_usd is not None]
-    return [group.model.priced_by] if len(engine) < len(costs) or not costs else engine
+    """Why: tokens that nobody reported, no price of the model, or none of the engine."""
+    unknown = [trial for trial in counted(group.trials) if trial.cost.usd is None]
+    asked = [trial for trial in unknown if trial.cost.llm_usd is None]
+    if unknown and not asked:
+        return [trial.cost.engine_priced_by for trial in unknown]
+    untold = sum(trial.usage is None for trial in asked)
+    if untold and not group.model.priced_by.startswith("not priced"):
+        return [f"tokens were not reported in {untold} of {plural(len(group.trials), 'trial')}"]
+    return [group.model.priced_by]

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from bothends.agent.record import Stage, Step, Usage
-from bothends.eval.cost import describe_engine, describe_pricing, price_steps
+from bothends.agent.record import Step, Usage
+from bothends.eval.cost import Priced, describe_engine, describe_pricing, price_steps
 from bothends.eval.experiment import Experiment
 from bothends.eval.manifest import ModelTerms
 from bothends.eval.predictions import Prediction, PredictionSet
-from bothends.eval.record import Cost, Gold, StageCost, Status, Trial, TrialKey, Verdict
+from bothends.eval.record import Cost, Gold, Status, Trial, TrialKey, Verdict
 from bothends.eval.scoring.task import GoldResult, Judged, Result, Task, folded
 from bothends.eval.suites.base import Question
 from bothends.infra.errors import UsageError
@@ -150,7 +150,7 @@ class Clerk:
         judged = judged or Judged("failed", None)
         steps = _steps(entrant.label, prediction, judged)
         e2e_s = None if prediction.seconds is None else prediction.seconds + judged.seconds
-        stages, cost = self._cost(entrant, steps)
+        priced = self._cost(entrant, steps)
         return Trial(
             key=TrialKey(
                 suite=self._experiment.suite,
@@ -176,10 +176,11 @@ class Clerk:
             soft_f1=judged.soft_f1,
             e2e_s=e2e_s,
             overhead_s=0.0,
-            stages=stages,
+            stages=priced.stages,
             usage=_usage(prediction),
-            cost=cost,
+            cost=priced.cost,
             steps=steps,
+            step_usd=priced.step_usd,
             fingerprint=self._fingerprint,
             bothends_version=self._version,
             started_at=self._now,
@@ -212,9 +213,7 @@ class Clerk:
             }
         )
 
-    def _cost(
-        self, entrant: Entrant, steps: tuple[Step, ...]
-    ) -> tuple[dict[Stage, StageCost], Cost]:
+    def _cost(self, entrant: Entrant, steps: tuple[Step, ...]) -> Priced:
         if steps:
             return price_steps(
                 steps,
@@ -226,7 +225,7 @@ class Clerk:
                 machine=self._machine,
                 billing=self._experiment.billing,
             )
-        return {}, Cost(
+        nothing = Cost(
             llm_usd=None,
             engine_usd=None,
             usd=None,
@@ -234,6 +233,7 @@ class Clerk:
             llm_priced_by="not priced: the prediction tells neither tokens nor seconds",
             engine_priced_by=describe_engine(self._machine, self._experiment.billing),
         )
+        return Priced({}, nothing, ())
 
 
 def _flagged(judged: Judged, gold: GoldResult) -> Verdict | None:

@@ -38,10 +38,11 @@ def _least(comparison: Comparison) -> str:
     if comparison.shown_by_test:
         units = f"{comparison.difference.count} {comparison.difference.units}"
         return f"the test takes questions as independent, but the interval over {units} includes 0"
-    if comparison.detectable is not None:
+    # With replicas it is an approximation, which few questions carry beyond what there can be.
+    if comparison.detectable is not None and comparison.detectable <= 1:
         share = 100 * comparison.detectable
         return f"the smallest difference this sample would show is about {share:.0f} points"
-    if comparison.replicas == 1:
+    if comparison.replicas == 1 or comparison.detectable is not None:
         return "this sample would show no difference at all, however large"
     return "how large a difference this sample would show cannot be told"
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from bothends.agent.record import Step, ToolCall, Usage
-from bothends.eval.cost import describe_pricing, price_steps
-from bothends.eval.record import Cost, StageCost
+from bothends.eval.cost import Priced, describe_pricing, price_steps
 from bothends.infra.prices import (
     Machine,
     MachinePricing,
@@ -50,7 +49,7 @@ def price(
     pricing: Pricing = GPT_4O,
     checker: Pricing | None = None,
     **changes: Any,
-) -> tuple[dict[Any, StageCost], Cost]:
+) -> Priced:
     staged_s = sum(step.seconds + step.wait_s for step in steps if step.parent is None)
     fields: dict[str, Any] = {
         "pricing": pricing,
@@ -78,7 +77,7 @@ def trial() -> list[Step]:
 
 
 def test_stages_of_a_trial() -> None:
-    stages, cost = price(trial())
+    stages, cost, _ = price(trial())
     assert list(stages) == ["list", "schema", "check", "run"]
     assert [stage.seconds for stage in stages.values()] == pytest.approx([1.0, 1.0, 4.0, 2.0])
     assert [stage.llm_s for stage in stages.values()] == pytest.approx([0.5, 0.5, 3.5, 1.0])
@@ -95,10 +94,37 @@ def test_stages_of_a_trial() -> None:
     assert cost.engine_priced_by == "test.large at $3.6/h, busy seconds"
 
 
+def test_each_step_has_its_dollars_and_they_add_up_to_the_stages() -> None:
+    _, cost, by_step = price(trial())
+    # The first turn's 1000 and 100 tokens; 0.4 s of the engine; nothing of it in get_schema.
+    assert by_step[:3] == pytest.approx((0.0035, 0.0004, 0.0))
+    # A failed attempt that reported no tokens; the check; its tool; the checker inside it.
+    assert by_step[3:7] == pytest.approx((0.0, 0.0060025, 0.0, 0.0035))
+    assert by_step[7:] == pytest.approx((0.0105, 0.0009))
+    assert sum(usd or 0 for usd in by_step) == pytest.approx(cost.usd)
+    # By the wall each second outside of another step is charged, back-off too; overhead is none's.
+    stages, cost, by_step = price(trial(), billing="wall")
+    assert by_step[:3] == pytest.approx((0.0045, 0.0005, 0.0005))
+    assert by_step[3:7] == pytest.approx((0.001, 0.0070025, 0.002, 0.0035))
+    assert sum(usd or 0 for usd in by_step) == pytest.approx(
+        sum(stage.usd or 0 for stage in stages.values())
+    )
+    assert cost.usd == pytest.approx(sum(usd or 0 for usd in by_step) + 0.00025)
+
+
+def test_what_a_step_scans_is_its_own_and_unknown_is_none() -> None:
+    steps = [llm(0, 0, "run_query"), tool(1, 0, "run_query", scans_bytes=(1024**4, 1024**3))]
+    _, _, by_step = price(steps, machine=SCAN)
+    assert by_step == pytest.approx((0.0035, 4 + 4 / 1024))
+    untold = steps[1].model_copy(update={"scans_bytes": (None,)})
+    _, _, by_step = price([steps[0], untold], machine=SCAN)
+    assert by_step == (pytest.approx(0.0035), None)
+
+
 def test_shared_tokens_are_whole_and_add_up() -> None:
     usage = Usage(input_tokens=1001, output_tokens=7, cache_read_tokens=5)
     steps = [llm(0, 0, "list_tables", "get_schema", "run_query", usage=usage)]
-    stages, cost = price(steps)
+    stages, cost, _ = price(steps)
     parts = [stage.usage for stage in stages.values()]
     assert [part.input_tokens for part in parts if part] == [334, 333, 334]
     total = sum((part for part in parts if part), Usage(input_tokens=0, output_tokens=0))
@@ -107,7 +133,7 @@ def test_shared_tokens_are_whole_and_add_up() -> None:
 
 
 def test_wall_billing_charges_all_of_the_trial() -> None:
-    stages, cost = price(trial(), billing="wall")
+    stages, cost, _ = price(trial(), billing="wall")
     assert stages["check"].engine_usd == pytest.approx(0.004)
     assert cost.engine_usd == pytest.approx(8.25 * 0.001)
     assert cost.engine_priced_by.endswith("wall seconds")
@@ -117,7 +143,7 @@ def test_wall_billing_charges_all_of_the_trial() -> None:
 
 def test_missing_usage_is_unknown_not_free() -> None:
     steps = [llm(0, 0, "list_tables", usage=None), llm(1, 1, "run_query")]
-    stages, cost = price(steps)
+    stages, cost, _ = price(steps)
     assert stages["list"].usage is None
     assert (stages["list"].llm_usd, stages["list"].usd, stages["list"].engine_usd) == (
         None,
@@ -131,7 +157,7 @@ def test_missing_usage_is_unknown_not_free() -> None:
 def test_a_failed_attempt_is_charged_what_it_reported() -> None:
     failed = llm(0, 0, usage=None, error="timeout")
     answered = llm(1, 0, "run_query")
-    stages, cost = price([failed, answered])
+    stages, cost, _ = price([failed, answered])
     assert cost.llm_usd == pytest.approx(0.0035)
     assert stages["run"].usage == Usage(input_tokens=1000, output_tokens=100)
     reported = failed.model_copy(update={"usage": answered.usage})
@@ -139,16 +165,16 @@ def test_a_failed_attempt_is_charged_what_it_reported() -> None:
 
 
 def test_an_unknown_price_is_null() -> None:
-    _, cost = price(trial(), pricing=TokenPricing("openai", "no-such-model"))
+    _, cost, _ = price(trial(), pricing=TokenPricing("openai", "no-such-model"))
     assert (cost.llm_usd, cost.usd) == (None, None)
     assert cost.llm_priced_by == "not priced: no price is known for openai:no-such-model"
-    _, cost = price(trial(), pricing=NoPricing("a script"))
+    _, cost, _ = price(trial(), pricing=NoPricing("a script"))
     assert (cost.llm_usd, cost.llm_priced_by) == (None, "not priced: a script")
 
 
 def test_a_served_model_is_priced_by_its_seconds() -> None:
     gpu = MachinePricing("g5.xlarge", 1.006)
-    stages, cost = price(trial(), pricing=gpu)
+    stages, cost, _ = price(trial(), pricing=gpu)
     # Every attempt's seconds, without the wait: 1 + 0.25 + 1 + 1.5 + 1.
     assert cost.llm_usd == pytest.approx(4.75 * 1.006 / 3600)
     assert cost.llm_priced_by.startswith("g5.xlarge at $1.006/h")
@@ -156,7 +182,7 @@ def test_a_served_model_is_priced_by_its_seconds() -> None:
 
 
 def test_the_checker_has_a_price_of_its_own() -> None:
-    stages, cost = price(trial(), checker=TokenPricing("openai", "gpt-4o-mini"))
+    stages, cost, _ = price(trial(), checker=TokenPricing("openai", "gpt-4o-mini"))
     # 0.15 and 0.6 dollars a million.
     assert stages["check"].llm_usd == pytest.approx(0.0060025 + 0.00021)
     assert "; checker: openai:gpt-4o-mini per token" in cost.llm_priced_by
@@ -166,7 +192,7 @@ def test_the_checker_has_a_price_of_its_own() -> None:
 def test_every_call_is_priced_alone_where_long_prompts_cost_more() -> None:
     pricing = TokenPricing("google", "gemini-2.5-pro")
     usage = Usage(input_tokens=150_000, output_tokens=0)
-    _, cost = price([llm(0, 0, usage=usage), llm(1, 1, usage=usage)], pricing=pricing)
+    _, cost, _ = price([llm(0, 0, usage=usage), llm(1, 1, usage=usage)], pricing=pricing)
     # 1.25 dollars a million up to 200,000 tokens of a prompt, 2.5 above.
     assert cost.llm_usd == pytest.approx(0.375)
 
@@ -208,11 +234,11 @@ def test_embedding_is_priced_by_its_own_price_and_unknown_without_one(tmp_path: 
     usage = Usage(input_tokens=500_000, output_tokens=0, estimated=True)
     linking = tool(0, 0, "link_tables", usage=usage, priced_as="openai:small", engine_s=0.0)
     steps = [linking, llm(1, 0, "run_query"), tool(2, 0, "run_query")]
-    stages, cost = price(steps)
+    stages, cost, _ = price(steps)
     assert (stages["schema"].llm_usd, cost.llm_usd, cost.usd) == (None, None, None)
     book = tmp_path / "prices.yaml"
     book.write_text("models:\n  openai:small: {input_usd_per_mtok: 0.02, output_usd_per_mtok: 0}\n")
-    stages, cost = price(steps, prices=PriceBook.load(book))
+    stages, cost, _ = price(steps, prices=PriceBook.load(book))
     assert stages["schema"].llm_usd == pytest.approx(0.01)
     assert stages["schema"].llm_s == 0
     # 1,000 tokens in and 100 out at 2.5 and 10 dollars a million.
@@ -232,7 +258,7 @@ def test_scans_are_priced_by_their_bytes(billing: str) -> None:
         tool(1, 0, "check_query", engine_s=0.0),
         tool(2, 0, "run_query", seconds=1.0, engine_s=0.9, scanned_bytes=256 * gb),
     ]
-    stages, cost = price(steps, machine=SCAN, billing=billing)
+    stages, cost, _ = price(steps, machine=SCAN, billing=billing)
     assert (stages["check"].engine_usd, stages["run"].engine_usd) == (0, pytest.approx(1.0))
     assert cost.engine_usd == pytest.approx(1.0)
     assert cost.usd == pytest.approx(1.0035)
@@ -247,7 +273,7 @@ def test_each_of_a_steps_queries_is_charged_for_at_least_so_much() -> None:
         tool(1, 0, "get_schema", scans_bytes=(3, 12 * mb + 1, 0), scanned_bytes=12 * mb + 4),
         tool(2, 0, "run_query", scans_bytes=(100 * mb,), scanned_bytes=100 * mb),
     ]
-    stages, cost = price(steps, machine=SCAN)
+    stages, cost, _ = price(steps, machine=SCAN)
     told = [stage.engine_usd for stage in stages.values()]
     assert told == pytest.approx([0, 4 * (10 + 13 + 10) / 1024**2, 4 * 100 / 1024**2])
     assert cost.engine_usd == pytest.approx(4 * 133 / 1024**2)
@@ -256,7 +282,7 @@ def test_each_of_a_steps_queries_is_charged_for_at_least_so_much() -> None:
 
 
 def test_bytes_that_no_engine_tells_leave_the_cost_unknown() -> None:
-    stages, cost = price(trial(), machine=SCAN)
+    stages, cost, _ = price(trial(), machine=SCAN)
     # In the second stage, the schema, the engine did not work.
     assert [stage.engine_usd for stage in stages.values()] == [None, 0, 0, None]
     assert (cost.engine_usd, cost.usd) == (None, None)

@@ -6,6 +6,7 @@ import pytest
 
 from bothends.eval import metrics
 from bothends.eval.record import Trial
+from bothends.eval.summary import Estimate, summarise
 
 from .trials import make_trial, make_verdict
 
@@ -42,7 +43,7 @@ def test_what_says_nothing_of_the_model_does_not_count() -> None:
     assert metrics.counted(trials) == tuple(paper_like())
     for metric in (metrics.ex, metrics.ves, metrics.ves_star, metrics.vces, metrics.cvq):
         assert metric(trials) == metric(paper_like())
-    summary = metrics.summarise(trials)
+    summary = summarise(trials)
     assert (summary.trials, summary.counted) == (7, 4)
     assert summary.excluded == {"provider_error": 1, "gold_failed": 1, "unjudged": 1}
     assert summary.statuses == {"ok": 3, "failed": 1, **summary.excluded}
@@ -53,15 +54,15 @@ def test_what_says_nothing_of_the_model_does_not_count() -> None:
 def test_nothing_counted_is_undefined(trials: list[Trial]) -> None:
     for metric in (metrics.ex, metrics.ves, metrics.ves_star, metrics.vces, metrics.cvq):
         assert metric(trials) is None
-    summary = metrics.summarise(trials)
-    assert summary.ex == summary.cvq == metrics.Estimate(None, None)
+    summary = summarise(trials)
+    assert summary.ex == summary.cvq == Estimate(None, None)
     assert (summary.counted, summary.stage_s, summary.overhead_s) == (0, {}, None)
 
 
 def test_no_valid_trial_leaves_cvq_undefined() -> None:
     trials = [make_trial(error_class="A"), make_trial(status="timeout", replica=1)]
     assert metrics.cvq(trials) is None
-    assert metrics.summarise(trials).cvq == metrics.Estimate(None, None)
+    assert summarise(trials).cvq == Estimate(None, None)
     assert metrics.ex(trials) == metrics.ves_star(trials) == metrics.vces(trials) == 0.0
 
 
@@ -71,8 +72,8 @@ def test_an_unknown_cost_is_not_zero() -> None:
     assert metrics.vces([invalid, make_trial(usd=0.01)]) == pytest.approx(0.2 / 4 / 0.01 / 2)
     assert metrics.cvq([invalid, make_trial()]) is None
     assert metrics.vces([make_trial(usd=0.0)]) is None
-    summary = metrics.summarise([valid, make_trial(replica=1)])
-    assert summary.cost_usd == metrics.Estimate(None, None)
+    summary = summarise([valid, make_trial(replica=1)])
+    assert summary.cost_usd == Estimate(None, None)
     assert summary.stage_usd["check"] is None
 
 
@@ -81,7 +82,7 @@ def test_what_failing_burned() -> None:
     # The third and the fourth, 0.03 and 0.04 dollars of 0.1, gave no valid answer.
     assert metrics.burned_usd(trials) == pytest.approx(0.07)
     assert metrics.burned_share(trials) == pytest.approx(0.7)
-    summary = metrics.summarise([*trials, make_trial(status="provider_error", usd=9.0)])
+    summary = summarise([*trials, make_trial(status="provider_error", usd=9.0)])
     assert summary.burned_usd == pytest.approx(0.07)
     assert summary.burned_share == pytest.approx(0.7)
     # Where all attempts cost the same, it is the share of invalid ones.
@@ -112,13 +113,13 @@ def test_what_was_cut_or_timed_out_in_a_repeat() -> None:
 
 
 def test_the_spread_of_one_question_is_over_its_trials() -> None:
-    summary = metrics.summarise(paper_like())
+    summary = summarise(paper_like())
     assert (summary.questions, summary.replicas) == (1, 4)
     # Values 1, 1, 0, 0; and 0.01 to 0.04 dollars: variance 1.25e-4.
-    assert summary.ex == metrics.Estimate(0.5, 0.5)
+    assert summary.ex == Estimate(0.5, 0.5)
     assert summary.cost_usd.sd == pytest.approx(1.25e-4**0.5)
     assert summary.cvq.sd == pytest.approx(1.25e-4**0.5 / 0.5)
-    assert metrics.summarise([make_trial()]).ex == metrics.Estimate(1.0, None)
+    assert summarise([make_trial()]).ex == Estimate(1.0, None)
 
 
 def test_the_spread_of_several_questions_is_over_the_replicas() -> None:
@@ -128,10 +129,10 @@ def test_the_spread_of_several_questions_is_over_the_replicas() -> None:
         make_trial(question_id="q1", replica=1),
         make_trial(question_id="q2", replica=1, error_class="A"),
     ]
-    summary = metrics.summarise(trials)
+    summary = summarise(trials)
     # The replicas' means are 1 and 0.5.
-    assert summary.ex == metrics.Estimate(0.75, 0.25)
-    assert metrics.summarise(trials[:2]).ex == metrics.Estimate(1.0, None)
+    assert summary.ex == Estimate(0.75, 0.25)
+    assert summarise(trials[:2]).ex == Estimate(1.0, None)
 
 
 def test_means_of_seconds_dollars_and_tokens() -> None:
@@ -139,15 +140,18 @@ def test_means_of_seconds_dollars_and_tokens() -> None:
         make_trial(tokens=(1000, 100), overhead_s=0.25, replayed=True),
         make_trial(tokens=(3000, 300), stage_s={"run": 1.0}, estimated=True, replica=1),
     ]
-    summary = metrics.summarise(trials)
+    summary = summarise(trials)
     assert summary.stage_s == {"list": 0.25, "schema": 0.5, "check": 1.0, "run": 0.75, "answer": 0}
     assert summary.overhead_s == 0.125
     assert summary.e2e_s.mean == pytest.approx((4.25 + 1.0) / 2)
     assert summary.stage_usd["check"] == pytest.approx(0.01 / 2)
+    assert summarise([make_trial()]).overhead_usd == 0
+    dearer = make_trial().cost.model_copy(update={"usd": 0.012})
+    assert summarise([make_trial(cost=dearer)]).overhead_usd == pytest.approx(0.002)
     assert (summary.input_tokens, summary.output_tokens) == (2000, 200)
     assert summary.estimated
     assert summary.replayed
-    unknown = metrics.summarise([*trials, make_trial(tokens=None)])
+    unknown = summarise([*trials, make_trial(tokens=None)])
     assert unknown.input_tokens is None
 
 
@@ -174,7 +178,7 @@ def test_rows_of_the_paper_hang_together(
         make_trial(replica=i, usd=cost_usd, gold_s=gold_s, error_class=None if i < valid else "A")
         for i in range(50)
     ]
-    summary = metrics.summarise(trials)
+    summary = summarise(trials)
     assert summary.ex.mean == pytest.approx(p)
     assert summary.ex.sd == pytest.approx((p * (1 - p)) ** 0.5)
     assert summary.cvq.mean == pytest.approx(cvq)

@@ -6,10 +6,11 @@ import math
 
 import pytest
 
-from bothends.eval.metrics import em, r_ves, soft_f1, summarise
+from bothends.eval.metrics import em, r_ves, soft_f1
 from bothends.eval.official import exact_match, r_ves_reward
 from bothends.eval.official import soft_f1 as result_soft_f1
 from bothends.eval.record import Timing
+from bothends.eval.summary import summarise
 
 from .trials import make_trial, make_verdict
 

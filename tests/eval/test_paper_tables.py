@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from bothends.eval import metrics
-from bothends.eval.metrics import Summary
 from bothends.eval.record import Trial
+from bothends.eval.summary import Summary, summarise
 
 from .trials import SECONDS, make_trial
 
@@ -72,7 +72,7 @@ class Row:
 
     @cached_property
     def ours(self) -> Summary:
-        return metrics.summarise(self.trials())
+        return summarise(self.trials())
 
     def rounding(self) -> tuple[float, float]:
         """Return the VCES between which the printed one must lie, if all attempts cost the same.
@@ -183,7 +183,7 @@ def test_no_valid_answer_is_a_dash() -> None:
     none = [row for row in ROWS if not row.ex]
     assert len(none) == 12
     wrong = [make_trial(error_class="A", usd=0.05)] * REPLICAS
-    summary = metrics.summarise(wrong)
+    summary = summarise(wrong)
     assert (summary.cvq.mean, summary.burned_share) == (None, 1.0)
     for row in none:
         assert row.cvq is None
@@ -253,7 +253,7 @@ TOGETHER = {
 def pooled(model: str) -> Summary:
     rows = [row for row in ROWS if row.suite == "bird" and row.model == model]
     assert len(rows) == 9
-    return metrics.summarise([trial for row in rows for trial in row.trials()])
+    return summarise([trial for row in rows for trial in row.trials()])
 
 
 @pytest.mark.parametrize("model", TOGETHER)

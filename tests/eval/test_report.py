@@ -352,6 +352,14 @@ def test_answer_where_no_price_is_known() -> None:
     ]
 
 
+def test_answer_where_tokens_are_not_known() -> None:
+    trials = [make_trial(), make_trial(usd=None, tokens=None, replica=1)]
+    said = answer(make_input([make_model()], trials))
+    assert said[2] == (
+        "What gpt-4o costs is not known (tokens were not reported in 1 of 2 trials)."
+    )
+
+
 def test_answer_where_the_engines_price_is_not_known() -> None:
     trial = make_trial(engine_usd=None)
     by = {"engine_priced_by": "lake at $4 per TB scanned; not priced"}

@@ -6,13 +6,16 @@ import csv
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
 
+from bothends.eval.outlook import Crossing
 from bothends.eval.report import (
     ReportInput,
     answer,
+    scale,
     tables,
     write_csv,
     write_files,
@@ -98,6 +101,31 @@ def test_markdown_obeys_nothing_of_a_run(tmp_path: Path) -> None:
         assert len(set(cells)) == 1
 
 
+def test_markdown_is_short_and_folds_the_rest(tmp_path: Path) -> None:
+    text = write_markdown(hosted_input(), tmp_path / "report.md").read_text()
+    open_, _, folded = text.partition("<details>")
+    assert open_.startswith("## demo: gemini-3-flash costs the least per valid query: ")
+    assert len(open_) < 3500
+    heads = re.findall(r"^### (.*)", open_, re.M)
+    assert heads == ["Accuracy and time by model", "Cost", "Which differ in accuracy"]
+    assert "| gemini-3-flash | 30 | 30 | 1.00 | 1.00 | 9.17 |" in open_
+    # Whole, with each stage's share, below.
+    assert (
+        "| gemini-3-flash | 30 | 30 | 1.00 | 1.00 | 1.00 | 1.00 | 9.17 | 0.171 | 12.0 |" in folded
+    )
+
+
+def test_of_many_crossings_three_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    crossings = [Crossing("a", f"m{i}", i + 1.0, 0.1, False) for i in range(5)]
+    seen = SimpleNamespace(crossings=crossings)
+    monkeypatch.setattr(scale, "outlook_of", lambda _: seen)
+    said = scale.scale_words(demo_input())
+    assert [each.split(" from")[0][-2:] for each in said[:3]] == ["m0", "m1", "m2"]
+    assert said[3:] == ["2 more such places are in the chart."]
+    seen.crossings = crossings[:3]
+    assert len(scale.scale_words(demo_input())) == 3
+
+
 def test_runs_at_several_scales_are_told_apart() -> None:
     small, large = at_scale(1, a=0.01, b=0.02), at_scale(10, a=0.09, b=0.03)
     source = merged("sweep", [small, large])
@@ -139,10 +167,11 @@ def test_several_scales_are_drawn_and_one_is_not(tmp_path: Path) -> None:
     source = merged("sweep", [at_scale(1, a=0.01), at_scale(10, a=0.09)])
     write_files(source, tmp_path / "several")
     write_files(at_scale(1, a=0.01), tmp_path / "one")
-    charts = {"cost_and_time", "cvq_by_scale", "ves_star_by_scale", "parts_by_scale"}
+    charts = {"cost_and_time", "ves_and_cvq_by_scale", "ves_star_by_scale", "ex_by_scale"}
+    charts.add("stages_by_scale")
     assert {file.stem for file in (tmp_path / "several" / "figures").iterdir()} == charts
     assert {file.stem for file in (tmp_path / "one" / "figures").iterdir()} == {"cost_and_time"}
-    svg = (tmp_path / "several" / "figures" / "cvq_by_scale.svg").read_text()
+    svg = (tmp_path / "several" / "figures" / "ves_and_cvq_by_scale.svg").read_text()
     assert [text for text in ("$0.0100", "$0.0900") if text in svg] == ["$0.0100", "$0.0900"]
     assert "As data grows" in (tmp_path / "several" / "report.html").read_text()
     assert "As data grows" not in (tmp_path / "one" / "report.html").read_text()

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, pairwise
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from bothends.agent.record import STAGES
+from bothends.eval.report.heat_chart import HeatRow, heat_chart
 from bothends.eval.report.parts_chart import parts_chart
 from bothends.eval.report.scale_chart import (
     Crossing,
     ScalePoint,
     crossing_words,
     cvq_chart,
-    ves_star_chart,
+    metric_chart,
+    side_by_side,
 )
 from bothends.eval.report.svg import LINE, apart
+
+ZEROS: dict[str, float | None] = dict.fromkeys((*STAGES, "overhead"), 0.0)
 
 
 def model(name: str, color: int, p: float, llm_usd: float) -> list[ScalePoint]:
@@ -27,11 +33,10 @@ def model(name: str, color: int, p: float, llm_usd: float) -> list[ScalePoint]:
             color,
             sf,
             cvq_usd=(llm_usd + 0.001 * sf) / p if p else None,
-            llm_usd=llm_usd,
-            engine_usd=0.001 * sf,
-            llm_s=5,
-            engine_s=sf,
-            ves_star=p / 2,
+            stage_usd=ZEROS | {"list": llm_usd, "run": 0.001 * sf},
+            stage_s=ZEROS | {"list": 5, "run": sf},
+            ves=p / 2,
+            ves_star=p / 4,
             forecast=sf > 100,
             low_usd=(llm_usd + 0.0005 * sf) / p if sf > 100 and p else None,
             high_usd=(llm_usd + 0.002 * sf) / p if sf > 100 and p else None,
@@ -41,6 +46,7 @@ def model(name: str, color: int, p: float, llm_usd: float) -> list[ScalePoint]:
 
 
 DEAR, CHEAP, NEVER = model("dear", 1, 1.0, 0.1), model("cheap", 2, 0.5, 0.01), model("no", 3, 0, 1)
+SPENT: Any = {"stage_s": dict.fromkeys(ZEROS, 1.0), "stage_usd": dict.fromkeys(ZEROS, 0.02)}
 POINTS = [*DEAR, *CHEAP, *NEVER]
 CROSSING = Crossing("dear", "cheap", 80, 0.18, False)
 ALL = pytest.mark.parametrize("width", [360, 640])
@@ -140,10 +146,11 @@ def test_what_is_undefined_is_a_dash(width: int) -> None:
     assert overlaps(svg) == []
     # And with nothing defined at all.
     assert len(circles(cvq_chart(NEVER, [], width, 320))) == 0
-    assert len(circles(ves_star_chart([ScalePoint("m", 1, 1)], width, 320))) == 0
-    bars = parts_chart([ScalePoint("m", 1, 1, llm_s=1, llm_usd=0.1)], width)
+    assert len(circles(metric_chart([ScalePoint("m", 1, 1)], "ves_star", width, 320))) == 0
+    unknown = ScalePoint("m", 1, 1, stage_s={"list": 1.0}, stage_usd=ZEROS | {"run": None})
+    bars = parts_chart([unknown], width)
     assert [each.text for each in elements(bars, "text")].count("—") == 2
-    assert "LLM $0.100, engine —, together —" in bars
+    assert "scale factor 1: run —, together —" in bars
 
 
 @ALL
@@ -151,13 +158,13 @@ def test_no_text_covers_another(width: int) -> None:
     # Many models at the same place, and scale factors that lie close.
     scales = (0.01, 0.03, 0.1, 0.3, 1, 1.1, 1.2, 3, 10, 1000)
     many = [
-        ScalePoint(f"a-model-with-a-long-name-{m}", m % 8 + 1, sf, 0.1, 0.05, 0.05, 1, 2, 0.5)
+        ScalePoint(f"a-model-with-a-long-name-{m}", m % 8 + 1, sf, 0.1, ves_star=0.5, **SPENT)
         for m in range(30)
         for sf in scales
     ]
-    for points in (POINTS, many, [ScalePoint("m", 1, 1, 1.0, 0.5, 0.5, 1, 1, 0.5)]):
+    for points in (POINTS, many, [ScalePoint("m", 1, 1, 1.0, ves_star=0.5, **SPENT)]):
         assert overlaps(cvq_chart(points, [CROSSING], width, 320)) == []
-        assert overlaps(ves_star_chart(points, width, 320)) == []
+        assert overlaps(metric_chart(points, "ves_star", width, 320)) == []
         assert overlaps(parts_chart(points, width)) == []
 
 
@@ -170,43 +177,98 @@ def test_labels_move_apart_and_no_further_than_they_must() -> None:
 
 
 def test_ves_star_lies_by_its_value() -> None:
-    svg = ves_star_chart(POINTS, 640, 380)
+    svg = metric_chart(POINTS, "ves_star", 640, 380)
     heights = [y for _, y in circles(svg)]
     assert heights == sorted(heights, reverse=False)  # 0.5, 0.25, 0: each the same at every scale
     assert len(set(heights)) == 3
     assert heights[4] - heights[0] == pytest.approx(heights[8] - heights[4], abs=0.2)
-    assert "dear at scale factor 10: VES* 0.50" in svg
+    assert "dear at scale factor 10: VES* 0.25" in svg
+    # VES by its own.
+    assert "dear at scale factor 10: VES 0.50" in metric_chart(POINTS, "ves", 640, 380)
 
 
-def test_bars_are_as_high_as_their_parts() -> None:
-    svg = parts_chart([ScalePoint("m", 1, 1, llm_s=20, engine_s=80)], 640)
-    bars = [e for e in elements(svg, "rect") if e.attrib.get("class")]
-    llm_s, engine_s = [float(e.attrib["height"]) for e in bars]
-    assert engine_s / llm_s == pytest.approx(4, rel=0.02)
-    # The engine's stands on the LLM's.
-    top = float(bars[0].attrib["y"])
-    assert float(bars[1].attrib["y"]) + engine_s == pytest.approx(top, abs=0.15)
+def test_charts_stand_beside_one_another_or_below() -> None:
+    left, right = metric_chart(POINTS, "ves", 360, 300), cvq_chart(POINTS, [], 360, 320)
+    both = side_by_side([left, right], "Both")
+    assert both.startswith('<svg viewBox="0 0 740 320" role="img" class="chart" aria-label="Both">')
+    inner = [each.attrib for each in elements(both, "svg")][1:]
+    assert [(each["x"], each["y"], each["height"]) for each in inner] == [
+        ("0", "0", "300"),
+        ("380", "0", "320"),
+    ]
+    assert both.count("VES 0.50") == left.count("VES 0.50") > 0
+    below = side_by_side([left, right], "Both", below=True)
+    assert 'viewBox="0 0 360 640"' in below
+    assert [each.attrib["y"] for each in elements(below, "svg") if "y" in each.attrib] == [
+        "0",
+        "320",
+    ]
+
+
+def test_bars_are_as_high_as_their_stages() -> None:
+    seconds = {"list": 5, "schema": 10, "check": 5, "run": 70, "answer": 0, "overhead": 10}
+    svg = parts_chart([ScalePoint("m", 1, 1, stage_s=seconds)], 640)
+    # The legend's six come first; a stage that took nothing has no bar.
+    bars = [e.attrib for e in elements(svg, "rect")][6:]
+    assert [bar["class"] for bar in bars] == ["list", "schema", "check", "run", "overhead"]
+    high = [float(bar["height"]) for bar in bars]
+    assert [each / sum(high) for each in high] == pytest.approx(
+        [0.05, 0.1, 0.05, 0.7, 0.1], abs=0.01
+    )
+    # Each stands on the one before.
+    for below, above in pairwise(bars):
+        foot = float(above["y"]) + float(above["height"])
+        assert foot == pytest.approx(float(below["y"]), abs=0.15)
     svg = parts_chart(DEAR, 640)
-    bars = [e for e in elements(svg, "rect") if e.attrib.get("class")]
-    assert [bar.attrib["class"] for bar in bars] == ["llm", "engine"] * 8
-    assert svg.count("part forecast") == 2
-    assert "dear at scale factor 100: LLM 5.00 s, engine 100 s, together 105 s" in svg
-    assert "dear at scale factor 1,000, forecast: LLM $0.100, engine $1.00, together $1.10" in svg
+    assert "dear at scale factor 100: list 5.00 s, run 100 s, together 105 s" in svg
+    assert "dear at scale factor 10: list $0.100, run $0.0100, together $0.110" in svg
+
+
+def test_each_question_has_a_cell_by_its_accuracy() -> None:
+    rows = [HeatRow("a", [2, 2, 0], [2, 1, 0]), HeatRow("b", [2, 2, 2], [0, 0, 2])]
+    svg = heat_chart(["q1 Sums", "q2 Means", "q3"], rows, 640, 60)
+    cells = [each.attrib for each in elements(svg, "rect")]
+    assert [cell.get("fill-opacity", "-") for cell in cells] == [
+        "1.00",
+        "0.53",  # 0.07 + 0.93 / 2
+        "-",
+        "0.07",
+        "0.07",
+        "1.00",
+    ]
+    assert "a, q2 Means: EX 0.50, 1 of 2" in svg
+    assert "a, q3: EX —<" in svg
+    assert [each.text for each in elements(svg, "text")][:3] == ["q1", "q2", "q3"]
+    assert overlaps(svg) == []
+
+
+def test_many_questions_share_columns_from_the_hardest_on() -> None:
+    # The n-th question of 1,500 is right n times of 1,500, and they come the other way round.
+    right = list(range(1500, 0, -1))
+    svg = heat_chart(["q"] * 1500, [HeatRow("a-long-name" * 9, [1500] * 1500, right)], 360, 24)
+    shades = [float(each.attrib["fill-opacity"]) for each in elements(svg, "rect")]
+    assert len(shades) == 24
+    assert shades == sorted(shades)
+    assert "62 questions, column 1 of 24 from the hardest: EX 0.02, 1953 of 93000" in svg
+    assert overlaps(svg) == []
 
 
 def test_names_are_escaped_and_long_ones_cut() -> None:
     name = '<b>&"model"' + "x" * 90
-    points = [ScalePoint(name, 1, 1, 1.0, 0.5, 0.5, 1, 1, 0.5)]
-    crossing = Crossing(name, "<i>", 1, 1.0, False)
-    for svg in (
-        cvq_chart(points, [crossing], 640, 380),
-        ves_star_chart(points, 640, 380),
-        parts_chart(points, 640),
-    ):
+    points = [ScalePoint(name, 1, 1, 1.0, ves_star=0.5, **SPENT)]
+
+    def charts() -> list[str]:
+        return [
+            cvq_chart(points, [Crossing(name, "<i>", 1, 1.0, False)], 640, 380),
+            metric_chart(points, "ves_star", 640, 380),
+            parts_chart(points, 640),
+            heat_chart([name], [HeatRow(name, [1], [1])], 640, 60),
+        ]
+
+    for svg in charts():
         assert "<b>" not in svg
         assert "<i>" not in svg
         texts = [each.text or "" for each in elements(svg, "text")]
         assert any(each.startswith('<b>&"model"x') and each.endswith("…") for each in texts)
         assert name in [each.text for each in elements(svg, "title")]
-        again = (cvq_chart(points, [crossing], 640, 380), ves_star_chart(points, 640, 380))
-        assert svg in (*again, parts_chart(points, 640))
+    assert charts() == charts()

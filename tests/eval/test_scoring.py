@@ -133,6 +133,8 @@ def test_what_predictions_took_is_priced(tmp_path: Path) -> None:
     first, second = run.trials
     assert first.cost.usd == pytest.approx(0.002)
     assert second.cost.usd == pytest.approx(0.004)
+    for each in (first, second):
+        assert sum(usd or 0 for usd in each.step_usd) == pytest.approx(each.cost.usd)
     assert first.e2e_s is not None
     assert 2.0 < first.e2e_s < 3.0
     assert first.timing is not None

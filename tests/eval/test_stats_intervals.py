@@ -14,6 +14,7 @@ from bothends.eval.record import Trial
 from bothends.eval.stats import MEASURES, difference_intervals, interval, intervals
 from bothends.eval.stats.bootstrap import resampled_sums, tail
 from bothends.eval.stats.rates import effective_size
+from bothends.eval.summary import summarise
 
 from .trials import make_trial
 
@@ -41,7 +42,7 @@ def test_every_estimate_is_the_metric() -> None:
     assert list(found) == list(MEASURES)
     for name in ("ex", "ex_exact", "ex_set", "em", "soft_f1", "ves", "ves_star", "vces", "cvq"):
         assert found[name].estimate == pytest.approx(getattr(metrics, name)(trials)), name
-    summary = metrics.summarise(trials)
+    summary = summarise(trials)
     assert found["cost_usd"].estimate == pytest.approx(summary.cost_usd.mean)
     assert found["e2e_s"].estimate == pytest.approx(summary.e2e_s.mean)
     for name, each in found.items():

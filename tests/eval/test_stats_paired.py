@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -201,6 +202,8 @@ def test_what_cannot_be_told_apart_says_what_could() -> None:
         f"{-100 * difference.high:.1f} to {-100 * difference.low:.1f}, p = 1.00; the smallest "
         f"difference this sample would show is about {100 * found.detectable:.0f} points)."
     )
+    beyond = replace(found, detectable=1.4)
+    assert beyond.sentence.endswith("this sample would show no difference at all, however large).")
     few = only(compare_pairs(of_cells(1, 3, 0, 1)))
     assert few.sentence.endswith(
         "p = 0.25; this sample would show no difference at all, however large)."

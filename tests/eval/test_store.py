@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -9,7 +10,9 @@ import pytest
 
 from bothends.eval.experiment import Experiment
 from bothends.eval.manifest import Manifest
+from bothends.eval.record import TrialKey
 from bothends.eval.store import RunDirectory
+from bothends.eval.transcripts import Message, Transcript
 from bothends.infra.errors import RecordError
 
 from .trials import make_trial
@@ -47,6 +50,30 @@ def test_what_is_appended_is_read_back(directory: RunDirectory) -> None:
         directory.append(trial)
     assert list(directory.trials()) == trials
     assert directory.manifest == make_manifest()
+
+
+def test_the_last_transcripts_of_the_trials_that_are_wanted(directory: RunDirectory) -> None:
+    keys = [make_trial(replica=replica).key for replica in range(3)]
+    for number, key in enumerate((*keys, keys[0])):
+        message = Message(role="user", content=f"message {number}")
+        directory.append_transcript(Transcript(key=key, messages=(message,), calls=()))
+
+    def said(of: set[TrialKey] | None) -> list[str]:
+        return [str(each.messages[0].content) for each in directory.transcripts(of)]
+
+    assert said(None) == ["message 1", "message 2", "message 3"]
+    assert said({keys[0], keys[2]}) == ["message 2", "message 3"]
+    assert said(set()) == []
+
+
+def test_a_record_from_before_steps_were_priced_is_read(directory: RunDirectory) -> None:
+    directory.append(make_trial())
+    file = directory.path / "trials.jsonl"
+    old = json.loads(file.read_text())
+    del old["step_usd"]
+    file.write_text(json.dumps(old) + "\n")
+    (trial,) = directory.trials()
+    assert trial.step_usd == ()
 
 
 def test_a_torn_last_line_is_left_out_and_then_dropped(directory: RunDirectory) -> None:

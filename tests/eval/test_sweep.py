@@ -100,6 +100,8 @@ def test_the_translation_is_the_same_at_every_scale_and_the_engine_is_not(
         engine_s = sum(step.engine_s for step in large.steps)
         assert large.cost.engine_usd == pytest.approx(engine_s * 0.1008 / 3600)
         assert large.cost.usd == pytest.approx(large.cost.llm_usd + large.cost.engine_usd)
+        for each in (small, large):
+            assert each.cost.usd == pytest.approx(sum(usd or 0 for usd in each.step_usd))
         verdict = large.verdict
         assert verdict is not None
         assert verdict.focus

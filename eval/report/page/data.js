@@ -9,7 +9,7 @@ const unpack = async (packed) => {
 /** Read what is embedded; see eval/report/embed.py for its shape. */
 const loadData = async () => {
   const { index, layers } = JSON.parse(byId("data").textContent);
-  const { columns, configs, golds, order, name } = await unpack(index);
+  const { columns, configs, golds, help, order, name } = await unpack(index);
   const rank = new Int32Array(order.length);
   order.forEach((trial, place) => { rank[trial] = place; });
   const unpacked = new Map();
@@ -31,7 +31,7 @@ const loadData = async () => {
   const goldOf = (trial) => golds[columns.gold[trial]] ?? { id: "", title: "", text: "", sql: "" };
   const valid = (trial) => columns.class[trial] === "exact" || columns.class[trial] === "C";
   return {
-    name, columns, configs, golds, detail, configOf, goldOf, valid, total: order.length,
+    name, columns, configs, golds, help, detail, configOf, goldOf, valid, total: order.length,
     kept: Object.fromEntries(Object.entries(layers).map(([layer, each]) => [layer, each.count])),
     /** VES* of one trial: valid * P * T_gold / T_e2e. */
     vesStar: (trial) => {

@@ -1,12 +1,11 @@
 // One trial: what was asked, what was answered, why it counts or not, where time and money went.
 
 const VERDICTS = [
-  ["focus", "contains gold", "does not contain gold", "Gold is contained in the result: equal rows after some choice of columns (equation 2). This is what counts as valid."],
-  ["exact", "equals gold", "does not equal gold", "Equal multisets of rows, columns in any order (equation 7)."],
-  ["ordered", "in gold's order", "not in gold's order", "Exact, and in gold's order where gold has a top-level ORDER BY."],
-  ["bird_set", "right by BIRD's rule", "wrong by BIRD's rule", "Equal sets of row tuples, columns in gold's order: BIRD's official EX."],
+  ["focus", "contains gold", "does not contain gold", "valid"],
+  ["exact", "equals gold", "does not equal gold", "ex_exact"],
+  ["ordered", "in gold's order", "not in gold's order", "ex_ordered"],
+  ["bird_set", "right by BIRD's rule", "wrong by BIRD's rule", "ex_set"],
 ];
-const STAGE_HELP = "The LLM turns that choose a stage's tool, plus the tool's own time.";
 
 const part = (title, ...content) => make("section", "panel", make("h3", "", title), ...content);
 const pair = (...sides) => make("div", "pair", ...sides.map(
@@ -46,7 +45,7 @@ const verdictPart = (data, trial, query) => {
     const item = make("li", holds ? "good" : holds === null ? "soft" : "bad",
       make("b", "", holds ? "✓" : holds === null ? "?" : "✗"),
       make("span", "", holds ? name : holds === null ? `${name}: cannot be told` : not));
-    item.dataset.help = help;
+    item.dataset.help = data.help[help];
     item.tabIndex = 0;
     list.append(item);
   }
@@ -107,11 +106,12 @@ const timeline = (steps, e2e) => {
         step.error ? make("span", "bad", " failed") : null),
       make("td", "lane", make("div", "lane-in", bar, wait)),
       ...[step.start_s, step.seconds, step.engine_s].map((value) => make("td", "right", number(value))),
-      ...[step.input, step.output].map((value) => make("td", "right", step.role === "tool" && value === null ? "" : count(value))));
+      ...[step.input, step.output].map((value) => make("td", "right", step.role === "tool" && value === null ? "" : count(value))),
+      make("td", "right", number(step.usd)));
     return row;
   });
   const heads = [["Step"], [`0 to ${number(end)} s`], ["Start", "s"], ["Took", "s"], ["Engine", "s"],
-    ["Tokens", "in"], ["Tokens", "out"]];
+    ["Tokens", "in"], ["Tokens", "out"], ["Cost", "$"]];
   return make("div", "wraps", make("table", "timeline",
     make("thead", "", make("tr", "", ...heads.map(([name, unit], i) => make("th", i > 1 ? "right" : "",
       name, unit ? make("span", "unit", unit) : null)))),
@@ -136,7 +136,7 @@ const stageTable = (data, trial, query) => {
     number(columns.usd[trial])]);
   const heads = ["Stage", "Seconds", "Tokens in", "Tokens out", "LLM $", "Engine $", "Cost $"];
   const table = plainTable(heads, rows, "stage-table");
-  table.querySelector("th").dataset.help = STAGE_HELP;
+  table.querySelector("th").dataset.help = data.help.stage;
   return table;
 };
 

@@ -1,11 +1,10 @@
 // The list of trials: filtered, sorted, drawn as it scrolls, and one of them opened. The address's
 // hash holds all of that, so that a link leads back to it.
 
-const TERMS = "T_e2e: seconds from the question to the answer, retries and the agent's own run_query included.";
 const FILTERS = ["model", "scale", "question", "status", "class"];
 
 const trialColumns = (data) => {
-  const { columns } = data;
+  const { columns, help } = data;
   const several = new Set(data.configs.map((config) => config.scale)).size > 1;
   const figure = (key, heading, unit, help, width = "106px") => ({
     key, heading, unit, help, align: "right", width,
@@ -18,7 +17,7 @@ const trialColumns = (data) => {
       cell: (trial) => make("b", "", data.configOf(trial).label, make("span", "mark", data.configOf(trial).signs)),
     },
     several ? {
-      key: "scale", heading: "SF", align: "right", width: "64px", help: "Scale factor of the data.",
+      key: "scale", heading: "SF", align: "right", width: "64px", help: help.scale_factor,
       value: (trial) => data.configOf(trial).scale,
       cell: (trial) => `${data.configOf(trial).scale ?? DASH}`,
     } : null,
@@ -38,16 +37,16 @@ const trialColumns = (data) => {
       cell: (trial) => chipOf(data, trial),
     },
     { key: "stages", heading: "Stages", width: "120px", cell: (trial) => stageBar(data, trial) },
-    figure("e2e_s", "End to end", "s", TERMS),
-    figure("gold_median_s", "Gold", "s", "T_gold: median seconds of gold on the engine."),
-    figure("generated_median_s", "Generated", "s", "T_gen: median seconds of the generated query."),
+    figure("e2e_s", "End to end", "s", help.e2e_s),
+    figure("gold_median_s", "Gold", "s", help.gold_s),
+    figure("generated_median_s", "Generated", "s", help.generated_s),
     {
       key: "ves_star", heading: "VES*", align: "right", width: "84px",
-      help: "valid * P * T_gold / T_e2e of this trial (equation 1).",
+      help: help.ves_star,
       value: data.vesStar, cell: (trial) => number(data.vesStar(trial)),
     },
     {
-      ...figure("usd", "Cost", "$", "C_e2e: what the LLM and the engine cost for this trial.", "124px"),
+      ...figure("usd", "Cost", "$", help.cost_usd, "124px"),
       cell: (trial) => make("span", "", number(columns.usd[trial]), make("span", "mark", columns.marks[trial])),
     },
   ].filter(Boolean);

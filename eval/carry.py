@@ -65,8 +65,8 @@ def carry(
             f"not run: it passed its time limit at scale factor {smaller.key.scale_factor:g}, and "
             "is taken, and charged, to do so here"
         )
-        ran = run_step(smaller)
-        steps = _with_run(translated, ran.engine_s, reason, None, ran.scans_bytes)
+        if (ran := run_step(smaller)) is not None:
+            steps = _with_run(translated, ran.engine_s, reason, None, ran.scans_bytes)
     elif executed is not None:
         status, reason, facts = executed.status, executed.error, executed.facts
         read = None if status == "rejected" else (facts.read_bytes if facts else None,)
@@ -112,16 +112,10 @@ def carry(
     )
 
 
-def run_step(trial: Trial) -> Step:
-    """Return the step in which a trial's query was run.
-
-    Raises:
-        ValueError: If it has none.
-    """
+def run_step(trial: Trial) -> Step | None:
+    """Return the step in which a trial's query was run; None where none was."""
     place = _place_of_run(trial)
-    if place is None:
-        raise ValueError(f"question {trial.key.question_id}: no query was run")
-    return trial.steps[place]
+    return None if place is None else trial.steps[place]
 
 
 def _with_run(

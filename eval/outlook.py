@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from bothends.agent.record import Step
 from bothends.eval.carry import run_step
 from bothends.eval.crossover import CostCurve, crossovers
 from bothends.eval.forecast import Forecast, Query, forecast
@@ -134,7 +133,7 @@ class Outlook:
 
     def _translated(self, trial: Trial, made: Forecast | None) -> Translated:
         usd = trial.cost.usd
-        ran = _run(trial)
+        ran = run_step(trial)
         if ran is not None and usd is not None:
             run_usd = (
                 self.price.usd_per_s * ran.engine_s
@@ -166,13 +165,9 @@ def _id(name: str, trial: Trial) -> str:
     return f"{trial.key.question_id}, {name}, {trial.key.replica}"
 
 
-def _run(trial: Trial) -> Step | None:
-    return run_step(trial) if trial.sql is not None and trial.steps else None
-
-
 def _points(trial: Trial) -> Iterator[Point]:
     """Yield the executions of a trial's query."""
-    scale, ran = trial.key.scale_factor, _run(trial)
+    scale, ran = trial.key.scale_factor, run_step(trial)
     if scale is None or ran is None:
         return
     if trial.status == "timeout":

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from statistics import median
 
-from bothends.agent.record import Step
 from bothends.engines.facts import EngineFacts
 from bothends.eval.carry import run_step
 from bothends.eval.metrics import counted
-from bothends.eval.record import Trial
 from bothends.eval.report.format import number
 from bothends.eval.report.source import ReportInput, split
 from bothends.eval.report.table import MODEL, Cell, Column, Table, name_cell
@@ -36,7 +34,8 @@ def engine_work(source: ReportInput) -> Table | None:
     much = []
     for question in source.questions:
         for group in of_question.get(question.id, ()):
-            steps = [step for trial in counted(group.trials) if (step := _ran(trial)) is not None]
+            executed = [trial for trial in counted(group.trials) if trial.status == "ok"]
+            steps = [step for trial in executed if (step := run_step(trial)) is not None]
             told = [step.facts for step in steps if step.facts is not None]
             if not told:
                 continue
@@ -66,11 +65,6 @@ def engine_work(source: ReportInput) -> Table | None:
     named = ", ".join(much)
     notes = (f"Right, but shuffles ten times as much as gold or more: {named}.",) if much else ()
     return Table("engine_work", "What the engine did, beside gold", _COLUMNS, tuple(rows), notes)
-
-
-def _ran(trial: Trial) -> Step | None:
-    executed = trial.status == "ok" and trial.sql is not None and trial.steps
-    return run_step(trial) if executed else None
 
 
 def _beside(

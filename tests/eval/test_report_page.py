@@ -208,19 +208,20 @@ def test_the_keyboard_opens_a_trial_goes_on_and_comes_back(demo: Any) -> None:
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     report.dialog.wait_for()
+    page.wait_for_function("document.querySelector('dialog').dataset.shown")
     first = report.dialog.get_attribute("data-shown")
     assert "trial=" in page.url
     page.keyboard.press("ArrowRight")
     page.wait_for_function(f"document.querySelector('dialog').dataset.shown != {first!r}")
-    assert page.locator("dialog .buttons").inner_text().startswith("3 of 80")
+    page.locator("dialog .buttons", has_text="3 of 80").wait_for()
     link = page.url.partition("#")[2]
     page.keyboard.press("Escape")
     page.wait_for_function("!document.querySelector('dialog').open")
-    assert "trial=" not in page.url
-    assert page.evaluate("document.activeElement.className") == "grid-view"
+    page.wait_for_function("!location.hash.includes('trial=')")
+    page.wait_for_function("document.activeElement.className === 'grid-view'")
     report.go(f"#{link}")
     report.dialog.wait_for()
-    assert page.locator("dialog .buttons").inner_text().startswith("3 of 80")
+    page.locator("dialog .buttons", has_text="3 of 80").wait_for()
 
 
 def test_a_trial_shows_what_differs_from_gold(opened: Any) -> None:

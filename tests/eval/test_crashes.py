@@ -21,7 +21,7 @@ from bothends.eval.store import RunDirectory
 
 from .tiny import QUESTIONS, tiny_experiment
 
-MOMENTS = 50
+MOMENTS = 30
 # What a run imports as it goes.
 IMPORTED = [
     *("bothends.eval.runner", "bothends.eval.trial", "bothends.eval.suites.own"),

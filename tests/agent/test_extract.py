@@ -207,5 +207,5 @@ def test_any_text_is_read(text: str) -> None:
 )
 def test_a_reply_that_repeats_itself_is_read_in_time(piece: str) -> None:
     started_s = time.perf_counter()
-    extract_sql(piece * 4_000, "spark")
-    assert time.perf_counter() - started_s < 20  # some take quadratic time, none minutes
+    extract_sql(piece * 2_000, "spark")
+    assert time.perf_counter() - started_s < 10  # some take quadratic time, none minutes

@@ -122,7 +122,9 @@ def test_each_faulty_script_gets_what_it_was_built_to_get(
 ) -> None:
     # One column and several, ordered and not, one row and many, with and without WITH.
     questions = ("1", "6", "13", "15", "18")
-    if engine == "spark":
+    if engine == "postgres":
+        questions = ("1", "6", "15")
+    elif engine == "spark":
         # A server that runs already.
         engine, questions = request.getfixturevalue("cluster").state.connect, ("15",)
     experiment = make_experiment(tpch_dataset, engine=engine, models=FAULTY, question_ids=questions)
@@ -252,13 +254,13 @@ def test_a_result_that_cannot_be_judged_is_no_wrong_answer(
 
 def test_flaky_is_right_as_often_as_it_draws(tpch_dataset: Dataset, tmp_path: Path) -> None:
     spec = "scripted:flaky?p=0.5&seed=3"
-    experiment = make_experiment(tpch_dataset, models=(spec,), question_ids=("6", "14"), replicas=6)
+    experiment = make_experiment(tpch_dataset, models=(spec,), question_ids=("6",), replicas=8)
     one = run_experiment(experiment, tmp_path / "one").trials()
     two = run_experiment(experiment, tmp_path / "two").trials()
     outcomes = [(trial.key, trial.status, trial.sql) for trial in one]
     assert outcomes == [(trial.key, trial.status, trial.sql) for trial in two]
     right = sum(trial.verdict is not None and trial.verdict.focus for trial in one)
-    assert 2 <= right <= 10
+    assert 2 <= right <= 6
 
 
 def test_record_and_replay_give_the_same_run(tpch_dataset: Dataset, tmp_path: Path) -> None:

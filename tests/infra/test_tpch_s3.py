@@ -18,6 +18,7 @@ from .s3_server import S3Server, s3_server
 
 PARTS = 120_000
 """Bytes of a part that cut lineitem, and no other table, at scale factor 0.001: in two."""
+PLACE = "some/where/tpch/sf0.001"
 
 
 @pytest.fixture
@@ -34,35 +35,33 @@ def s3(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[S3Server]:
         yield server
 
 
-def test_a_bucket_gets_what_a_directory_gets(s3: S3Server, tmp_path: Path) -> None:
+def test_a_bucket_gets_what_a_directory_gets_and_what_it_lost_again(
+    s3: S3Server, tmp_path: Path
+) -> None:
     here = make_tpch(0.001, tmp_path, part_bytes=PARTS).directory
     address, manifest = make_tpch_on_s3(0.001, "s3://lake/some/where/", part_bytes=PARTS)
     assert address == "s3://lake/some/where/tpch/sf0.001"
     files = {
-        f"some/where/tpch/sf0.001/{path.relative_to(here).as_posix()}": path.read_bytes()
+        f"{PLACE}/{path.relative_to(here).as_posix()}": path.read_bytes()
         for path in here.rglob("*")
         if path.is_file()
     }
     assert len(files) == 7 + 2 + 1
-    assert json.loads(files["some/where/tpch/sf0.001/manifest.json"]) == manifest.model_dump()
+    assert json.loads(files[f"{PLACE}/manifest.json"]) == manifest.model_dump()
     assert {key: content for key, content in s3.objects.items() if key[-1] != "/"} == files
-
-
-def test_only_tables_that_are_missing_or_damaged_are_sent_again(s3: S3Server) -> None:
-    make_tpch_on_s3(0.001, "s3://lake", part_bytes=PARTS)
-    before = dict(s3.objects)
-    del s3.objects["tpch/sf0.001/part.parquet"]
-    s3.objects["tpch/sf0.001/lineitem/lineitem.2.parquet"] = b"half"
-    s3.objects["tpch/sf0.001/lineitem/lineitem.9.parquet"] = b"of another number of parts"
+    # Only tables that are missing or damaged are sent again.
+    del s3.objects[f"{PLACE}/part.parquet"]
+    s3.objects[f"{PLACE}/lineitem/lineitem.2.parquet"] = b"half"
+    s3.objects[f"{PLACE}/lineitem/lineitem.9.parquet"] = b"of another number of parts"
     s3.written.clear()
-    make_tpch_on_s3(0.001, "s3://lake", part_bytes=PARTS)
+    make_tpch_on_s3(0.001, "s3://lake/some/where", part_bytes=PARTS)
     assert {key for key in s3.written if key.endswith(".parquet")} == {
-        "tpch/sf0.001/part.parquet",
-        *(f"tpch/sf0.001/lineitem/lineitem.{part}.parquet" for part in (1, 2)),
+        f"{PLACE}/part.parquet",
+        *(f"{PLACE}/lineitem/lineitem.{part}.parquet" for part in (1, 2)),
     }
-    assert {key: content for key, content in s3.objects.items() if key[-1] != "/"} == before
+    assert {key: content for key, content in s3.objects.items() if key[-1] != "/"} == files
     s3.written.clear()
-    make_tpch_on_s3(0.001, "s3://lake", part_bytes=PARTS)
+    make_tpch_on_s3(0.001, "s3://lake/some/where", part_bytes=PARTS)
     assert s3.written == []
 
 

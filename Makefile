@@ -7,7 +7,7 @@ CHECKOV := checkov==3.3.30
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types format lock emr-lab aws-lab clean setup-demo setup-dev setup-checkov
+.PHONY: help demo test test-cloud lint types format lock emr-lab aws-lab clean setup-demo setup-dev setup-checkov
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /make \1|/' | \
@@ -16,8 +16,12 @@ help: ## Show this list
 demo: setup-demo ## Show the whole idea, with no key and no cloud (ARGS=--smallest: less of it)
 	@$(BIN)/bothends demo $(ARGS)
 
-test: setup-dev ## Run all tests (ARGS='-m "not slow"': the quick ones)
-	@$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
+test: setup-dev ## Run the tests (ARGS='-m "not slow"': the quick ones)
+	@$(BIN)/pytest -n auto --dist loadgroup -m "not cloud" $(ARGS)
+
+# They wait more than they work, and so are three at once on any machine.
+test-cloud: setup-dev ## Run the tests of EMR's clusters and jobs, on this machine
+	@$(BIN)/pytest -n 3 --dist loadgroup -m cloud $(ARGS)
 
 lint: setup-dev ## Check format and lint
 	@$(BIN)/ruff format --check .

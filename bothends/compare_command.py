@@ -75,14 +75,16 @@ def _print(found: Comparisons, console: Console) -> None:
 
 
 def _notes(found: Comparisons) -> list[str]:
+    from bothends.eval.report.words import plural
+
     notes = list(found.notes)
     if found.left_out:
         reasons = Counter(found.left_out.values()).most_common()
         told = ", ".join(f"{count} {reason}" for reason, count in reasons)
         notes.insert(
             0,
-            f"{len(found.questions)} questions are the same in both; {len(found.left_out)} are "
-            f"left out: {told}",
+            f"The same in both: {plural(len(found.questions), 'question')}; left out: "
+            f"{len(found.left_out)}: {told}",
         )
     return notes
 

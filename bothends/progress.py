@@ -104,7 +104,8 @@ class RunProgress:
         if ahead is None or not forecast.spent.usd:
             return True
         self._console.print(
-            f"{forecast.trials} trials are left: about ${ahead.usd:.4f} and {ahead.tokens:,.0f} "
+            f"{forecast.trials} {'trial is' if forecast.trials == 1 else 'trials are'} left: "
+            f"about ${ahead.usd:.4f} and {ahead.tokens:,.0f} "
             "tokens, by the mean of those recorded"
         )
         if not (self._ask and self._hosted):

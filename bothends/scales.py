@@ -15,7 +15,8 @@ def scale_factors_of(text: str) -> tuple[float, ...]:
     from bothends.infra.errors import UsageError
 
     try:
-        scales = tuple(float(part) for part in text.split(",") if part.strip())
+        # Python would read 1_0 as 10.
+        scales = tuple(float(part) for part in text.replace("_", "?").split(",") if part.strip())
     except ValueError:
         scales = ()
     if not scales:

@@ -83,6 +83,7 @@ def sweep(
         update={"scale_factor": home}
     )
     directory = options["out"] or sweep_directory(experiment, file)
+    _refuse_idle(on, cluster_id, bucket, region, keep_cluster, keep_objects)
     place = on and Place(on, cluster, cluster_id, bucket, region, keep_cluster, keep_objects)
     with place_of_jobs(place) if place else nullcontext() as site:
         swept = experiment if site is None else priced_there(experiment, site)
@@ -98,4 +99,14 @@ def sweep(
                 site=site,
             ),
             ask=not options["yes"],
+        )
+
+
+def _refuse_idle(on: str | None, *of_place: object) -> None:
+    from bothends.infra.errors import UsageError
+
+    if on is None and any(of_place):
+        raise UsageError(
+            "--cluster-id, --bucket, --region, --keep-cluster and --keep-objects are of a sweep on "
+            "a cluster: give --on emr or --on emr-serverless as well"
         )

@@ -73,7 +73,7 @@ def forecast(
     as the steps beyond are like the last one that was measured. They are less so where overhead
     hid how that one grew, and the interval is too narrow then; and more so where nothing but
     noise was wrong, and a distant interval is too wide. In simulated sweeps of either kind, 80%
-    came out as 57% to 100%.
+    came out as 57% to 100%. No lower end is below what the largest measured scale factor took.
 
     A query that timed out is predicted to take at least as long there and beyond; that is a lower
     bound, with no upper end.
@@ -116,6 +116,9 @@ def _predict(
     if spread is not None:
         distance = max(math.log(scale_factor / max(curve.measured_s)), _last_step(curve))
         low_s = seconds * math.exp(-spread * distance)
+        largest = max(curve.measured_s)
+        if scale_factor >= largest:  # more data takes no less, but for noise
+            low_s = max(low_s, min(seconds, curve.measured_s[largest]))
         high_s = seconds * math.exp(spread * distance)
     stopped_s = stopped_after_s(query.points, scale_factor)
     if stopped_s is not None:

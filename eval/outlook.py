@@ -87,8 +87,11 @@ class Outlook:
 
     @cached_property
     def held_out(self) -> HeldOut | None:
-        """The largest scale factor, predicted from the smaller ones; None with fewer than three."""
-        return held_out(self.queries) if len(self.scale_factors) > 2 else None
+        """The largest scale factor, predicted from the smaller ones; None with fewer than three.
+
+        None as well where no query executed.
+        """
+        return held_out(self.queries) if len(self.scale_factors) > 2 and self.queries else None
 
     @cached_property
     def forecasts(self) -> Mapping[str, Mapping[float, CvqForecast]]:

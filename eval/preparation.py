@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bothends.engines import Fingerprint, Limits
 from bothends.engines.slots import EngineSlots
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from bothends.tools.text import Redaction
 
 __all__ = ["describe_run", "load_models", "terms_of"]
+
+_LABEL_CHARACTERS: Final = 80
 
 
 def load_models(
@@ -136,6 +139,15 @@ def terms_of(
 
 
 def _check_labels(models: Sequence[Model]) -> None:
+    for model in models:
+        # Controls turn the rest of a line round, or end it.
+        odd = any(unicodedata.category(each) in {"Cc", "Cf"} for each in model.label)
+        if odd or len(model.label) > _LABEL_CHARACTERS:
+            raise UsageError(
+                f"a model's label is a line of up to {_LABEL_CHARACTERS} characters, without "
+                f"control characters, and not {model.label[:_LABEL_CHARACTERS]!r}: give another "
+                "with ?label=NAME"
+            )
     twice = [label for label, n in Counter(model.label for model in models).items() if n > 1]
     if twice:
         raise UsageError(f"two models are called {twice[0]!r}: tell them apart with ?label=NAME")

@@ -62,8 +62,10 @@ class RunDirectory:
         try:
             return Manifest.model_validate_json(file.read_text())
         except FileNotFoundError:
+            runs = sorted(each.parent.name for each in self.path.glob("sf*/manifest.json"))
+            hint = f". It is a sweep's: name one of its runs, {', '.join(runs)}" if runs else ""
             raise RecordError(
-                f"{self.path} is not a run directory: it holds no manifest.json"
+                f"{self.path} is not a run directory: it holds no manifest.json{hint}"
             ) from None
         except (OSError, ValidationError) as error:
             raise RecordError(f"{file} cannot be read: {_first_line(error)}") from None
@@ -127,6 +129,7 @@ class RunDirectory:
             RecordError: If the directory holds another run; the message says what differs.
         """
         self._secrets = Secrets.of_environment(manifest.experiment.engine)
+        self._refuse_sweep()
         if (self.path / "manifest.json").exists():
             self.check(manifest, grow=grow)
             if grow:
@@ -142,6 +145,13 @@ class RunDirectory:
         for name in _LINES:
             drop_torn_line(self.path / name)
         drop_torn_member(self.path / _TRANSCRIPTS)
+
+    def _refuse_sweep(self) -> None:
+        if (self.path / "sweep.json").exists():
+            raise RecordError(
+                f"{self.path} holds a sweep, whose runs are in directories of their own: give "
+                "another with --out"
+            )
 
     def _write_manifest(self, manifest: Manifest) -> None:
         text = self._safe(manifest).model_dump_json(indent=2) + "\n"
@@ -193,9 +203,10 @@ class RunDirectory:
         """Write a whole run at once, in place of what was there of it.
 
         Raises:
-            RecordError: If it cannot be written.
+            RecordError: If it cannot be written, or a sweep is there.
         """
         self._secrets = Secrets.of_environment(manifest.experiment.engine)
+        self._refuse_sweep()
         contents = {
             "gold.jsonl": "".join(self._safe(gold).model_dump_json() + "\n" for gold in golds),
             "trials.jsonl": "".join(self._safe(each).model_dump_json() + "\n" for each in trials),

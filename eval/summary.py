@@ -198,6 +198,8 @@ def _overhead_usd(trial: Trial) -> float | None:
     known = [usd for usd in parts if usd is not None]
     if trial.cost.usd is None or len(known) < len(parts):
         return None
+    if trial.cost.billing == "busy":
+        return 0.0  # and not what is left of adding floats up
     return max(0.0, trial.cost.usd - sum(known))
 
 

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from bothends.engines.registry import without_password
 from bothends.eval.budget import Forecast
 from bothends.eval.experiment import Experiment
 from bothends.eval.job_site import JobSite
 from bothends.eval.manifest import Manifest
+from bothends.eval.preparation import load_models
 from bothends.eval.record import Trial
 from bothends.eval.runner import run_experiment
+from bothends.eval.suites.registry import is_scaled
 from bothends.eval.sweep_directory import SweepDirectory, SweepTerms
 from bothends.eval.sweep_plan import NAMED_BY_SCALE, ScalePlan
 from bothends.eval.sweep_remote import JobWork, check_remote
 from bothends.eval.sweep_scale import ScaleWork
 from bothends.eval.watcher import Silent, Watcher
 from bothends.infra.errors import UsageError
+from bothends.infra.prices import PriceBook
 
 __all__ = ["at_scale", "check_scale_factors", "run_sweep"]
+
+_LARGEST: Final = 1e6
 
 
 def run_sweep(
@@ -64,7 +69,7 @@ def run_sweep(
             recorded before is kept.
     """
     home = experiment.scale_factor
-    if home is None or not experiment.load_suite().scaled:
+    if home is None or not is_scaled(experiment.suite):
         raise UsageError(
             f"suite {experiment.suite!r} has no scale factors to sweep over: take `bothends run`"
         )
@@ -72,6 +77,9 @@ def run_sweep(
     _check_scales(experiment, scales)
     if site is not None:
         check_remote(experiment, site)
+    suite = experiment.load_suite()
+    experiment.select(suite)
+    load_models(experiment, PriceBook.load(experiment.prices))
     sweep = SweepDirectory(out)
     sweep.start(
         SweepTerms(translated_at=home, scale_factors=scales, skip_after_timeout=skip_after_timeout)
@@ -111,10 +119,12 @@ def check_scale_factors(scales: Sequence[float]) -> None:
     """Refuse what is no scale factor.
 
     Raises:
-        UsageError: If one is not a positive number.
+        UsageError: If one is not a positive number, or is out of all reason.
     """
-    if not all(math.isfinite(scale) and scale > 0 for scale in scales):
-        raise UsageError("scale factors must be positive numbers, such as 0.01,0.1,1")
+    if not all(0 < scale <= _LARGEST for scale in scales):
+        raise UsageError(
+            "scale factors must be positive numbers up to a million, such as 0.01,0.1,1"
+        )
 
 
 def _check_scales(experiment: Experiment, scales: Sequence[float]) -> None:

@@ -21,7 +21,7 @@ from bothends.eval.suites.base import Question
 from bothends.eval.sweep_directory import SweepDirectory, unscaled
 from bothends.eval.transcripts import untold
 from bothends.eval.watcher import Watcher
-from bothends.infra.errors import UsageError
+from bothends.infra.errors import RecordError, UsageError
 from bothends.infra.prices import PriceBook
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class ScalePlan:
         Raises:
             RecordError: If another run is there, or one of other data.
         """
+        self._check_queries()
         keys = [planned.key for planned in self.planned]
         if not self.directory.holds(self.experiment, self._asked, keys, grow=True):
             return False
@@ -106,6 +107,18 @@ class ScalePlan:
         trials = self.directory.trials()
         watcher.begin(self.directory.manifest, trials, len(trials))
         return True
+
+    def _check_queries(self) -> None:
+        """Refuse trials that ran other queries than the translations that are there now."""
+        queries = {planned.key: planned.translated.sql for planned in self.planned}
+        for trial in self.directory.trials():
+            if queries.get(trial.key, trial.sql) != trial.sql and trial.status != "gold_failed":
+                raise RecordError(
+                    f"{self.directory.path} ran another query for question "
+                    f"{trial.key.question_id} of {trial.model_label} than the one that was "
+                    f"translated at scale factor {trial.translated_at:g}: remove the directory, so "
+                    "that it is run anew, or put the translations back"
+                )
 
     def manifest(self, fingerprint: Fingerprint, databases: Mapping[str, str]) -> Manifest:
         """Return the manifest of the run there.

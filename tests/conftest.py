@@ -6,10 +6,9 @@ import contextlib
 import io
 import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
@@ -38,23 +37,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with those of Spark and those that wait, so that none is left alone at the end."""
-    first = ["spark", "waiting", "emr-lab"]
+    """Begin with those of Spark, so that no process is left with them alone at the end."""
 
-    def place(item: pytest.Item) -> int:
+    def others(item: pytest.Item) -> bool:
         group = item.get_closest_marker("xdist_group")
-        name = group.args[0] if group is not None else ""
-        return first.index(name) if name in first else len(first)
+        return group is None or group.args != ("spark",)
 
-    items.sort(key=place)
-
-
-@pytest.hookimpl(wrapper=True, optionalhook=True)
-def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """Add two processes for those that wait, where they run: waiting leaves its core to others."""
-    workers = yield
-    waits = shutil.which("terraform") and "BOTHENDS_TERRAFORM_MIRROR" in os.environ
-    return workers + 2 if waits else workers
+    items.sort(key=others)
 
 
 @pytest.fixture(scope="session")

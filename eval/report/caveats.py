@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bothends.eval.record import Trial
+from bothends.eval.report.scale import lost_questions
 from bothends.eval.report.source import Group, ReportInput, contenders, groups
 from bothends.eval.report.words import join, plural, titles, unpriced
 
@@ -21,6 +22,7 @@ def caveats(source: ReportInput) -> list[str]:
     """Return the caveats that apply to a run, a sentence or two each."""
     return [
         *_unfinished(source),
+        *_lost(source),
         *_left_out(source),
         *_bases(source),
         *_excluded(source.trials),
@@ -34,6 +36,17 @@ def _unfinished(source: ReportInput) -> Iterable[str]:
     if source.missing:
         expected = len(source.trials) + source.missing
         yield f"The run is not finished: {len(source.trials):,} of {expected:,} trials are in."
+
+
+def _lost(source: ReportInput) -> Iterable[str]:
+    lost = lost_questions(source)
+    if lost:
+        yield (
+            f"Gold failed at some scale factors on {plural(len(lost), 'question')} "
+            f"({join(list(lost))}), so that figures at these are of fewer questions than at the "
+            "others and must not be compared with them; crossings and the forecast leave "
+            f"{'it' if len(lost) == 1 else 'them'} out everywhere. A longer --timeout may help."
+        )
 
 
 def _left_out(source: ReportInput) -> Iterable[str]:

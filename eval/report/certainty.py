@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from functools import lru_cache
+from itertools import combinations
 
 from bothends.eval.report.format import Kind
 from bothends.eval.report.helps import HELP
@@ -40,23 +41,24 @@ def figure_intervals(source: ReportInput) -> dict[str, dict[str, Interval]]:
 
 @lru_cache(maxsize=1)
 def compared(source: ReportInput) -> tuple[Comparison, ...]:
-    """Return all pairs of contenders at the same scale factor, as one family of tests.
+    """Return all pairs of contenders at the same scale factor; the pairs of one are a family.
 
-    Empty where there are more pairs than a reader would look at.
+    The same queries run at each: to test them once more is no other hypothesis. Empty where there
+    are more pairs than a reader would look at.
     """
     of_scale: dict[float | None, list[Group]] = defaultdict(list)
     for group in contenders(groups(source)):
         of_scale[group.scale_factor].append(group)
-    pairs = [
-        (first, second)
-        for found in of_scale.values()
-        for number, first in enumerate(found)
-        for second in found[number + 1 :]
-    ]
-    if len(pairs) > _PAIRS:
+    families = [list(combinations(found, 2)) for found in of_scale.values()]
+    if sum(map(len, families)) > _PAIRS:
         return ()
     databases = {question.id: question.database for question in source.questions}
-    return compare_family(pairs, databases, measures=("ex",))
+    return tuple(
+        comparison
+        for pairs in families
+        if pairs
+        for comparison in compare_family(pairs, databases, measures=("ex",))
+    )
 
 
 def verdict_on_difference(source: ReportInput) -> str | None:

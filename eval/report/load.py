@@ -41,6 +41,12 @@ def run_directories(path: Path) -> list[Path]:
     if (path / "manifest.json").exists():
         return [path]
     inside = sorted(each.parent for each in path.glob("*/manifest.json"))
+    lost = {each.parent for each in path.glob("*/trials.jsonl")} - set(inside)
+    if lost and inside:
+        raise RecordError(
+            f"{min(lost)} holds trials of a run whose manifest.json is gone: put that back, or "
+            "remove the directory"
+        )
     if not inside:
         raise RecordError(
             f"{path} is not a run directory: neither it nor a directory in it holds a manifest.json"

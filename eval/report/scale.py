@@ -14,7 +14,7 @@ from bothends.eval.report.source import ReportInput, contenders, groups
 from bothends.eval.report.table import MODEL, Basis, Cell, Column, Table, marked, name_cell
 from bothends.eval.report.words import plural
 
-__all__ = ["by_scale", "forecast_table", "outlook_of", "scale_words"]
+__all__ = ["by_scale", "forecast_table", "lost_questions", "outlook_of", "scale_words"]
 
 
 def by_scale(source: ReportInput) -> Table | None:
@@ -52,6 +52,18 @@ def by_scale(source: ReportInput) -> Table | None:
     return Table("by_scale", "Models by scale factor", _COLUMNS, tuple(rows))
 
 
+def lost_questions(source: ReportInput) -> tuple[str, ...]:
+    """Return the questions whose gold failed at some scale factor, where there are several.
+
+    They are left out of whatever is compared between scale factors: without them at one and with
+    them at another, figures are of different questions.
+    """
+    if len(source.scale_factors) < 2:
+        return ()
+    failed = (t.key.question_id for t in source.trials if t.status == "gold_failed")
+    return tuple(dict.fromkeys(failed))
+
+
 @lru_cache(maxsize=2)
 def outlook_of(source: ReportInput, beyond: tuple[float, ...] | None = None) -> Outlook | None:
     """Return a sweep's outlook; None where there are no several scale factors, or no one price.
@@ -63,9 +75,11 @@ def outlook_of(source: ReportInput, beyond: tuple[float, ...] | None = None) -> 
     if len(source.scale_factors) < 2 or source.price is None:
         return None
     trials: dict[str, dict[float, Sequence[Trial]]] = {}
+    lost = lost_questions(source)
     for group in groups(source):
-        if group.trials and group.scale_factor is not None:
-            trials.setdefault(group.label, {})[group.scale_factor] = group.trials
+        kept = tuple(trial for trial in group.trials if trial.key.question_id not in lost)
+        if kept and group.scale_factor is not None:
+            trials.setdefault(group.label, {})[group.scale_factor] = kept
     return Outlook(
         trials,
         source.price,
@@ -137,7 +151,7 @@ def _notes(outlook: Outlook) -> tuple[str, ...]:
         )
         said.append(
             f"Held out: SF {held.scale_factor:g} predicted from the smaller ones for "
-            f"{len(held.queries)} queries: median error "
+            f"{plural(len(held.queries), 'query', 'queries')}: median error "
             f"{held.relative_error:.0%}, {held.within_factor_2:.0%} within a factor of 2{covered}."
         )
     return tuple(said)
@@ -175,8 +189,14 @@ _FORECAST = (
     MODEL,
     Column("scale_factor", "SF", help="Scale factor that is forecast.", identifies=True),
     Column("ex", "EX", help="Share of answers that are valid and in time there.", kind="rate"),
-    Column("llm_usd", "LLM", unit="$", help="Mean dollars of an attempt but for its query."),
-    Column("engine_usd", "Engine", unit="$", help="Mean dollars of executing its query."),
+    Column(
+        "apart_usd",
+        "But query",
+        unit="$",
+        help="Mean dollars of an attempt apart from executing its query: the LLM, and the engine "
+        "for its other steps.",
+    ),
+    Column("query_usd", "Query", unit="$", help="Mean dollars of executing its query."),
     Column("cvq_usd", "CVQ", unit="$", help=HELP["cvq"]),
     Column("low_usd", "Low", unit="$", help="The lower end of its 80% interval."),
     Column("high_usd", "High", unit="$", help="The upper end."),

@@ -15,9 +15,9 @@ def join(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def plural(count: int, noun: str) -> str:
-    """Return a count with its noun."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def plural(count: int, noun: str, several: str | None = None) -> str:
+    """Return a count with its noun; its plural is given where it is not the noun with an s."""
+    return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
 
 
 def title(group: Group) -> str:

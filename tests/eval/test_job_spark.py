@@ -25,7 +25,7 @@ from bothends.infra.dataset import Dataset
 from bothends.infra.errors import EngineError
 from bothends.tools.preflight import Preflight
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.cloud]
 
 HOME, LARGE = 0.01, 0.02
 MODELS = tuple(f"scripted:{name}" for name in ("perfect", "extra_column", "wrong_rows", "failing"))

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from bothends.eval.forecast import Point, Query, forecast
 from bothends.eval.outlook import Outlook
 from bothends.eval.record import Trial
 from bothends.eval.report.answer import headline
+from bothends.eval.report.caveats import caveats
 from bothends.eval.report.scale import forecast_table, outlook_of
 from bothends.eval.report.source import merged
 from bothends.infra.prices import Machine
@@ -170,3 +172,43 @@ def test_with_two_scale_factors_nothing_is_held_out() -> None:
     found = Outlook(trials, MACHINE, 300.0, ("cheap", "dear"))
     assert found.held_out is None
     assert found.forecasts["dear"][1.0].cvq_usd == pytest.approx(0.02)
+
+
+def test_a_question_whose_gold_fails_somewhere_is_compared_nowhere() -> None:
+    trials = trials_of(lambda scale: scale)
+    lost = [
+        trial.model_copy(update={"status": "gold_failed", "verdict": None, "timing": None})
+        if trial.key.question_id == "q3"
+        else trial
+        for trial in trials["dear"][1.0]
+    ]
+    runs = [
+        make_input(
+            [make_model(DEAR, label="dear")],
+            lost if scale == 1.0 else trials["dear"][scale],
+            scale_factor=scale,
+            replicas=1,
+            price=MACHINE,
+        )
+        for scale in SCALES
+    ]
+    source = merged("sweep", runs)
+    found = outlook_of(source)
+    assert found is not None
+    asked = {trial.key.question_id for each in found.trials["dear"].values() for trial in each}
+    assert asked == {"q0", "q1", "q2"}
+    said = "Gold failed at some scale factors on 1 question (q3)"
+    assert any(each.startswith(said) for each in caveats(source))
+    assert not any(each.startswith("Gold failed") for each in caveats(runs[0]))
+
+
+def test_no_lower_end_is_below_what_was_measured() -> None:
+    # One query grows a hundredfold and the others not at all: the interval is wide.
+    queries = tuple(
+        Query(f"q{number}", tuple(Point(s, s if number == 0 else 1.0) for s in SCALES))
+        for number in range(6)
+    )
+    for scale in (10.0, 1000.0):
+        for each in forecast(queries, scale, coverage=0.8)[1:]:
+            assert each.low_s is not None
+            assert each.low_s >= 1.0 - 1e-9

@@ -12,8 +12,11 @@ import pytest
 from bothends.eval.experiment import Experiment, Regimen
 from bothends.eval.manifest import Manifest
 from bothends.eval.record import Trial
+from bothends.eval.report import write_files
+from bothends.eval.report.answer import headline
 from bothends.eval.report.load import load_report, load_reports
-from bothends.eval.report.scale import by_scale
+from bothends.eval.report.scale import by_scale, outlook_of
+from bothends.eval.runner import run_experiment
 from bothends.eval.store import RunDirectory
 from bothends.eval.sweep import at_scale, run_sweep
 from bothends.eval.sweep_directory import SweepDirectory, unscaled
@@ -211,6 +214,51 @@ def test_the_budget_is_the_sweeps(tpch_dataset: Dataset, tmp_path: Path) -> None
     assert watching.ran == []
     assert watching.began == [(1, 1), (0, 1)]
     assert "budget" in watching.why
+
+
+def test_another_translation_is_not_mixed_in(tpch_dataset: Dataset, tmp_path: Path) -> None:
+    experiment = make(tpch_dataset, question_ids=("6",))
+    swept, _ = sweep(experiment, tmp_path / "s", SMALL, LARGE)
+    file = swept.at(SMALL).path / "trials.jsonl"
+    (trial,) = swept.at(SMALL).trials()
+    file.write_text(trial.model_copy(update={"sql": "SELECT 1"}).model_dump_json() + "\n")
+    with pytest.raises(RecordError, match=r"sf0\.02 ran another query for question 6"):
+        sweep(experiment, swept.path, SMALL, LARGE)
+
+
+def test_a_run_does_not_take_a_sweeps_directory(
+    swept: SweepDirectory, tpch_dataset: Dataset
+) -> None:
+    before = sorted(each.name for each in swept.path.iterdir())
+    with pytest.raises(RecordError, match="holds a sweep"):
+        run_experiment(make(tpch_dataset, question_ids=("6",)), swept.path)
+    assert {each.name for each in swept.path.iterdir()} - {"lock"} == set(before)
+    with pytest.raises(RecordError, match=r"name one of its runs, sf0\.01, sf0\.02"):
+        _ = RunDirectory(swept.path).manifest
+
+
+def test_what_does_not_fit_leaves_nothing(tpch_dataset: Dataset, tmp_path: Path) -> None:
+    for changes in ({"question_ids": ("999",)}, {"models": ("scripted:none",)}):
+        with pytest.raises(BothendsError):
+            sweep(make(tpch_dataset, **changes), tmp_path / "s", LARGE)
+        assert not (tmp_path / "s").exists()
+
+
+def test_a_sweep_in_which_nothing_executes_is_reported(
+    tpch_dataset: Dataset, tmp_path: Path
+) -> None:
+    experiment = make(tpch_dataset, question_ids=("6",), models=("scripted:failing",))
+    swept, _ = sweep(experiment, tmp_path / "s", SMALL, LARGE, 0.03)
+    source = load_reports([swept.path])
+    outlook = outlook_of(source)
+    assert outlook is not None
+    assert outlook.held_out is None
+    assert headline(source)[0].startswith("At SF 0.03: scripted:failing (script) gave no valid")
+    write_files(source, tmp_path / "report")
+    # A scale factor whose manifest is gone is not passed over.
+    (swept.at(LARGE).path / "manifest.json").unlink()
+    with pytest.raises(RecordError, match=r"sf0\.02 holds trials of a run whose manifest"):
+        load_reports([swept.path])
 
 
 def test_gold_that_fails_there_sets_the_trial_aside(tpch_dataset: Dataset, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from .aws_lab import ACCOUNT_ID, environment
 from .conftest import Terraform
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("waiting")]
+pytestmark = [pytest.mark.slow, pytest.mark.cloud, pytest.mark.xdist_group("waiting")]
 
 BUCKET = f"lab-{ACCOUNT_ID}-us-east-1"
 

@@ -14,7 +14,7 @@ from bothends.infra.dataset import Dataset
 
 from . import emr_lab
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("emr-lab")]
+pytestmark = [pytest.mark.slow, pytest.mark.cloud, pytest.mark.xdist_group("emr-lab")]
 
 
 def test_a_sweep_from_nothing_to_nothing(tmp_path: Path, tpch_dataset: Dataset) -> None:

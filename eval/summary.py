@@ -198,9 +198,9 @@ def _overhead_usd(trial: Trial) -> float | None:
     known = [usd for usd in parts if usd is not None]
     if trial.cost.usd is None or len(known) < len(parts):
         return None
-    if trial.cost.billing == "busy":
-        return 0.0  # and not what is left of adding floats up
-    return max(0.0, trial.cost.usd - sum(known))
+    rest_usd = trial.cost.usd - sum(known)
+    # And not what is left of adding floats up.
+    return rest_usd if rest_usd > 1e-12 * trial.cost.usd else 0.0
 
 
 def _input_tokens(trial: Trial) -> float | None:

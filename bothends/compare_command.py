@@ -83,8 +83,9 @@ def _notes(found: Comparisons) -> list[str]:
         told = ", ".join(f"{count} {reason}" for reason, count in reasons)
         notes.insert(
             0,
-            f"The same in both: {plural(len(found.questions), 'question')}; left out: "
-            f"{len(found.left_out)}: {told}",
+            f"{plural(len(found.questions), 'question')} "
+            f"{'is' if len(found.questions) == 1 else 'are'} the same in both; "
+            f"{len(found.left_out)} {'is' if len(found.left_out) == 1 else 'are'} left out: {told}",
         )
     return notes
 

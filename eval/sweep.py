@@ -77,8 +77,8 @@ def run_sweep(
     _check_scales(experiment, scales)
     if site is not None:
         check_remote(experiment, site)
-    suite = experiment.load_suite()
-    experiment.select(suite)
+    # What does not fit is said before anything is written.
+    experiment.select(experiment.load_suite())
     load_models(experiment, PriceBook.load(experiment.prices))
     sweep = SweepDirectory(out)
     sweep.start(
@@ -95,12 +95,13 @@ def run_sweep(
         grow=True,
         elsewhere=sweep.trials(but=home),
     )
+    written = translations.trials()
     for scale_factor in scales:
         if relay.ended:
             break
         if scale_factor != home:
             there = at_scale(experiment, scale_factor)
-            plan = ScalePlan(there, sweep, translations.trials())
+            plan = ScalePlan(there, sweep, written)
             (JobWork(plan, site, relay) if site else ScaleWork(plan, relay)).do()
     return sweep
 
